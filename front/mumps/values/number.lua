@@ -12,6 +12,7 @@ local integer, canonical, arithmetic, compare = C.caret_mumps__integer, C.caret_
     C.caret_mumps__arithmetic, C.caret_mumps__compare
 local key_of, is_canonical = C.caret_mumps__key, C.caret_mumps__is_canonical
 local type, tostring, tonumber, floor, format = type, tostring, tonumber, math.floor, string.format
+local tobit = bit.tobit
 local byte, sub, match = string.byte, string.sub, string.match
 
 local LIMIT = 2 ^ 53
@@ -26,8 +27,11 @@ local function long_str(n)
     return format("%.0f", n)
 end
 
+-- The text of an integer of 32 bits is made by a shorter way than that of a double.
 local function str(v)
     if type(v) == "string" then return v end
+    local n = tobit(v)
+    if n == v then return tostring(n) end
     if v < 1e14 and v > -1e14 then return tostring(v) end
     return long_str(v)
 end
