@@ -166,7 +166,7 @@ enum {
     CARET_E_IO = -40,        /* read, write or sync failed */
     CARET_E_IO_FAILED = -41, /* an earlier write or sync failed: writes are refused until reopened */
     CARET_E_NOMEM = -42,     /* malloc failed */
-    CARET_E_LIMIT = -43,     /* a table is full: processes, sessions, locks */
+    CARET_E_LIMIT = -43,     /* a table is full: processes, locks, waiters */
     CARET_E_SYSTEM = -44,    /* another system call failed */
     CARET_E_EXISTS = -45,    /* there is a file of that name already */
     /* of a database on a server: the connection was lost at a commit, and it could not be found out if it was done */
