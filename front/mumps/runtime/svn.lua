@@ -145,7 +145,11 @@ function trap.handler(text, by_ztrap, e)
         code.at, code.at_line = seen.code, seen.line
     end
     if by_ztrap then
-        code.again = retry(e) or trap.nothing
+        local again = retry(e) or trap.nothing
+        code.again = function()
+            e.again = true
+            return again()
+        end
     end
     return f
 end

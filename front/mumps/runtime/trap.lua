@@ -7,7 +7,8 @@
 --     $ETRAP   its code runs at that level; when it QUITs with $ECODE not empty the error passes on. An error
 --              of what it called, with $ECODE not empty, is that of the level before: no trap of levels
 --              above level.handling is asked, which is the one whose $ETRAP runs.
---     $ZTRAP   the same; at its end the line of the error is tried again
+--     $ZTRAP   the same; at its end the line of the error is tried again. Each such try counts as a level, so
+--              that a line that always fails has an end, until the M level ends or a GOTO leaves it.
 --
 -- NEW of $ETRAP or $ZTRAP saves both, as setting one empties the other.
 
@@ -125,6 +126,20 @@ local function failed_trap(e, by_ztrap)
     return e
 end
 
+-- A line that $ZTRAP had tried again failed again. The error of the level before, when there were as many of
+-- these tries as there may be levels.
+local function tried_out(e, before)
+    e.tries = (before.tries or 0) + 1
+    if e.tries + L.n <= level.LIMIT then
+        return nil
+    end
+    local last = errors.object("STACKCRIT")
+    last.place, last.code_at, last.line_at = e.place, e.code_at, e.line_at
+    last.trapped = true
+    count(last)
+    return last
+end
+
 function M.trap_of(e)
     if e.exception then
         return e.exception, true
@@ -152,11 +167,14 @@ function M.caught(e, n, before)
         e, before = failed_as(e, "ERRWIOEXC"), nil
     end
     local by_ztrap_before = before and before.m and before.by_ztrap
-    if by_ztrap_before and e.in_trap == n or before and before.m and not by_ztrap_before
-        or level.handling == n then
+    if before and before.m and e.in_trap == n or level.handling == n then
         return nil, failed_trap(e, by_ztrap_before)
     elseif e.tried == n then
         return nil, e
+    end
+    local last = by_ztrap_before and before.again and tried_out(e, before)
+    if last then
+        return nil, last
     end
     count(e)
     if level.handling and n > level.handling then
