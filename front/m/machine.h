@@ -44,6 +44,8 @@ struct caret_m__locks {
     char *(*held)(void *who, caret_session *s);
 };
 
+#define CARET_M__ENDED 2147483600 /* a status: the call was ended by ask_end(); none of YottaDB's */
+
 /* A call in progress, and what becomes of it. */
 struct caret_m__call {
     const struct caret_m__locks *locks; /* NULL: locks are those of the session */
@@ -75,6 +77,9 @@ struct caret_m__machine {
      * what argument i is then.  Their memory is the machine's, good until the next call; there is room for n + 1. */
     int (*run)(struct caret_m__call *c, const char *entry, const caret_slice *args, size_t n,
                unsigned references, caret_slice *values);
+    /* The call that runs is to end, in the next 1,000 turns of a loop of M: with CARET_M__ENDED, and no trap sees it.
+     * For any thread, while that call lasts; `false` takes back what no loop has seen, when it is over. */
+    void (*ask_end)(bool asks);
     /* M's local variables, which are those of the process from now on. */
     const caret_locals *locals;
 };

@@ -324,11 +324,11 @@ static struct serve__handoff *make(struct serve__worker *w)
     return h;
 }
 
-/* The watcher knows it from now on.  With the turn. */
+/* The watcher knows it from now on: those of scripts, and that of CARET.M.  With the turn. */
 static void introduce(struct serve__handoff *h, struct serve__lease *l)
 {
     unsigned i = 0;
-    while (i < SERVE__STANDINS && atomic_load_explicit(&h->leases[i], memory_order_relaxed) != NULL)
+    while (i <= SERVE__STANDINS && atomic_load_explicit(&h->leases[i], memory_order_relaxed) != NULL)
         i++;
     atomic_store(&h->leases[i], l);
     l->known = true;

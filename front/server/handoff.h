@@ -82,7 +82,7 @@ struct serve__handoff {
     _Atomic uint32_t run;          /* number of the run on the thread of the loop; 0: none */
     _Atomic uint32_t asleep;       /* the watcher waits for a run: futex */
     struct serve__lease *current;  /* of `run` */
-    struct serve__lease *_Atomic leases[SERVE__STANDINS + 1];
+    struct serve__lease *_Atomic leases[SERVE__STANDINS + 2];
     int loop, watcher; /* threads: 0 is the first; -1: none watches */
     struct serve__standin {
         struct serve__handoff *h;

@@ -1,5 +1,6 @@
 -- CARET.M: routines written in M, their values, what they write, and their errors.
 local check = require "check"
+local resp = require "resp"
 local case, is = check.case, check.is
 
 local function fails(answer, text)
@@ -28,6 +29,18 @@ nested u $p w $$sum(1,2) d quiet w ^tm
  q
 endless f  w $j("",1000000)
  q
+for(n) s ^tm("for")=$h f  s n=n+1
+ q
+goto(n) ts  s ^tm("goto")=n
+again s n=n+1 g again
+trap n $et s $et="s $ec="""" g trap" f i=1:1 d  s x=i\7
+ . n j s j=i
+ q
+deep d deep2 q
+deep2 n $et s $et="g deep" x "f i=1:1 s a(i#10)=i"
+ q
+level() q $tl
+open(how) ts  s ^tm("open")=how s:how x=1/0 h:how=""  q
 ]]
 file:close()
 local first = check.connect()
@@ -66,6 +79,40 @@ case("errors are M's, and what was written before is not in the next answer", fu
     fails(c("CARET.M", "nothing^tm"), "LABEL")
     fails(c("CARET.M", "endless^tm"), "No space left on device")
     is(c("CARET.M", "quiet^tm"), "OK")
+end)
+
+case("no transaction outlives its call", function(c)
+    fails(c("CARET.M", "open^tm", "1"), "DIVZERO")
+    is(c("CARET.M", "$$level^tm"), "0")
+    is(c("CARET.M", "open^tm", ""), "OK")
+    is(c("CARET.M", "$$level^tm"), "0")
+    fails(c("CARET.M", "open^tm", "0"), "TPQUIT")
+    is(c("CARET.M", "$$level^tm"), "0")
+    is(c("CARET.GET", "^tm", "open"), resp.null)
+    is(c("SET", "k", "kept"), "OK")
+    for _, other in ipairs(check.spread(#check.workers())) do
+        is(other("GET", "k"), "kept")
+        is(other("SET", "k", "kept"), "OK")
+    end
+end)
+
+case("what runs for long is ended by SCRIPT KILL", function(c)
+    if #check.workers() == 1 then return end -- which is in M, and hears nobody
+    local one, other = unpack(check.spread(2))
+    for _, routine in ipairs{"for", "goto", "trap", "deep"} do
+        one:send(resp.encode("CARET.M", routine .. "^tm", unpack(routine:find "o" and {"1"} or {})))
+        local stats
+        repeat stats = other("FUNCTION", "STATS") until stats[2] ~= resp.null
+        is(stats[2][2], "CARET.M")
+        is(stats[2][4][2], routine .. "^tm")
+        is(other("SCRIPT", "KILL"), "OK")
+        fails(one:read(), "ERR M was ended by SCRIPT KILL")
+        is(one("CARET.M", "$$level^tm"), "0")
+        is(one("CARET.M", "$$sum^tm", "1", "2"), "3")
+        fails(other("SCRIPT", "KILL"), "NOTBUSY")
+    end
+    is(c("CARET.GET", "^tm", "goto"), resp.null)
+    is(c("CARET.DATA", "^tm", "for"), 1)
 end)
 
 check.run()

@@ -35,6 +35,7 @@ end
 local function status_of(e)
     local E = require "mumps.runtime.error"
     e = E.internal(e)
+    if e.ended then return 2147483600, "ended by the caller" end -- CARET_M__ENDED
     if e.control == "halt" then os.exit(e.code or 0) end
     if e.control then return 2147483646, "TPRESTART" end -- YDB_TP_RESTART
     local place = e.place and e.place ~= "" and e.place or "(Call-In)"
@@ -289,9 +290,12 @@ jit.off(call)
 callin.call = guarded(call)
 
 local function after_halt(ok, v)
-    if not ok and not (type(v) == "table" and v.control == "halt") then error(v, 0) end
+    if not ok and not (type(v) == "table" and v.control == "halt" and not v.ended) then error(v, 0) end
     return ok and v or nil
 end
+
+-- Where machine.c asks for the end of a call.
+callin.raised = require("mumps.runtime.interrupt").raised
 
 -- After each external call `said` tells what the functions of libyottadb.so which it called failed with.
 function callin.hear(said)
@@ -309,6 +313,18 @@ local function written(collects)
     return text and text ~= "" and text
 end
 
+-- One of a host that has others to serve in the same session: no transaction of M's outlives it.
+local function alone(...)
+    start.load()
+    local tp = require "mumps.data.tp"
+    local own = tp.own()
+    require("mumps.io.collect").begin()
+    local ok, v = pcall(invoke, ...)
+    tp.leave(own)
+    if not ok then error(v, 0) end
+    return v
+end
+
 -- LABEL^ROUTINE, or $$LABEL^ROUTINE, with texts, those of the bits of `references` by reference: a table
 -- of the value as text, false after a DO, and what the arguments are then.
 callin.run = guarded(function(text, args, references, collects)
@@ -319,11 +335,8 @@ callin.run = guarded(function(text, args, references, collects)
     for i = 1, n do
         if math.floor(references / 2 ^ (i - 1)) % 2 == 1 then args[i] = variable(args[i]) end
     end
-    if collects then
-        start.load()
-        require("mumps.io.collect").begin()
-    end
-    local v = halted(invoke, label, routine, args, n > 0 and n or nil, dollars == "$$" and "$$" or "DO")
+    local v = halted(collects and alone or invoke, label, routine, args, n > 0 and n or nil,
+        dollars == "$$" and "$$" or "DO")
     local said = written(collects)
     local values = {dollars == "$$" and v ~= nil and str(v) or dollars == "" and said or false}
     for i = 1, n do

@@ -41,6 +41,7 @@ static pthread_t owner;
 static bool lost;
 static lua_State *L;
 static struct caret_m__call *current;
+static volatile int *raised; /* Lua's (runtime/interrupt.lua): a call is to end; by 0 */
 
 /* ------------------------------------------------------------------------- fork */
 
@@ -298,10 +299,22 @@ static int run_entry(struct caret_m__call *c, const char *entry, const caret_sli
     return end(c, before, 2);
 }
 
+/* Loops of M look at it. */
+static void ask_end(bool asks)
+{
+    raised[1] = 0;
+    raised[0] = asks;
+}
+
 /* ------------------------------------------------------------------------ start */
 
-static struct caret_m__machine machine = {
-    .size = sizeof machine, .ci = ci, .open = open_table, .use = use, .masks = masks, .run = run_entry};
+static struct caret_m__machine machine = {.size = sizeof machine,
+                                          .ci = ci,
+                                          .open = open_table,
+                                          .use = use,
+                                          .masks = masks,
+                                          .run = run_entry,
+                                          .ask_end = ask_end};
 
 /* Runs protected: the modules become those of the registry. */
 static int load_module(lua_State *l)
@@ -312,6 +325,9 @@ static int load_module(lua_State *l)
     lua_getfield(l, -1, "hear");
     lua_pushcfunction(l, said);
     lua_call(l, 1, 0);
+    lua_getfield(l, -1, "raised");
+    raised = (volatile int *)(uintptr_t)lua_topointer(l, -1);
+    lua_pop(l, 1);
     lua_setfield(l, LUA_REGISTRYINDEX, "caret.callin");
     caret_mumps__locals_open(l, enter, leave);
     machine.locals = caret_mumps__locals();

@@ -263,6 +263,14 @@ function tp.enter()
     T.base = C.caret_mumps__level(G.session(G.default))
 end
 
+--- The transactions that are in progress, without those of the host.
+function tp.own() return T.level end
+
+--- A call ends: what began in it, after tp.own() was so many, is undone.
+function tp.leave(own)
+    if T.level > own then tp.rollback(own) end
+end
+
 -- The n-th reference from now on in a transaction begins it again.
 function tp.inject(n) C.caret_mumps__inject(n) end
 function tp.injected() return C.caret_mumps__injected() end

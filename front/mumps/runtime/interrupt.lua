@@ -2,6 +2,9 @@
 -- direct mode SIGINT is a prompt there or ends the line (direct.lua), SIGALRM is $ZTIMEOUT's (timeout.lua).
 -- Only caret-m has them (host/interrupt.c).  Machine code sees no hook: loops ask each 1,000 turns, by
 -- heed().
+--
+-- A program that called M asks for the end of the call in the same way, from any of its threads, as number 0:
+-- no hook is set, so only loops see it (bridge/machine.c).
 
 local ffi = require "ffi"
 local level = require "mumps.runtime.level"
@@ -10,9 +13,10 @@ local T = require "mumps.runtime.test"
 
 local interrupt = {}
 
-local SIGINT, SIGUSR1, SIGALRM = 2, 10, 14
+local END, SIGINT, SIGUSR1, SIGALRM = 0, 2, 10, 14
 local running = false
 local raised = ffi.new "int[2]" -- by the handler: one came, and which
+interrupt.raised = raised
 
 special.readers.ZININTERRUPT = function() return running and 1 or 0 end
 special.readers.ZYINTRSIG = function() return running and "SIGUSR1" or "" end
@@ -64,6 +68,10 @@ end
 
 -- The M that asks is among the callers.
 local function answer()
+    if raised[1] == END then
+        raised[0] = 0
+        error({control = "halt", ended = true}, 0)
+    end
     local depth, caller = 3, debug.getinfo(3, "Sl")
     while caller and not caller.source:find "^=M%d" do
         depth = depth + 1
