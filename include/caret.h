@@ -3,7 +3,7 @@
  * that lives inside the process.
  *
  * GUARANTEES
- *   - A database is one file, used by any number of processes at once through
+ *   - A database is one file, used by up to 256 processes at once through
  *     shared memory.  There is no server, no daemon, no signal handler; the
  *     host's signals, terminal, locale, umask and stdio are never touched.
  *   - Readers take no lock.  Writers take one mutex for as long as their change

@@ -6,7 +6,7 @@
 
 ---Caret, a hierarchical key-value database that lives inside the process.
 ---
----A database is one file, shared by any number of processes through memory. What is in it are variables, each a
+---A database is one file, shared by up to 256 processes through memory. What is in it are variables, each a
 ---tree of nodes; a node has a value, or children, or both. Nodes are objects:
 ---
 ---```lua
