@@ -130,13 +130,14 @@ seen() { while ! grep -q "$1" "$2" && kill -0 "$pid" 2>/dev/null; do sleep 0.02;
 
 mkfifo pipe told # what goes to a pipe is there at once, in a file at the end
 cat <told >out &
+copy=$!
 "$build/caret-m" -run wait^G >told 2>&1 &
 pid=$!
 seen on out
 kill -USR1 $pid
 wait $pid
 status=$?
-seen end out
+wait $copy
 [ $status = 0 ] && printf 'on\nend\n' | cmp - out
 note $? "a loop that is machine code notices SIGUSR1"
 

@@ -244,7 +244,7 @@ case("DEBUG HELP names what is there", function(c)
             n = n + 1
         end
     end
-    is(n, 9)
+    is(n, 11)
     fails(c("DEBUG", "HELP", "x"), "ERR unknown subcommand")
 end)
 
