@@ -52,7 +52,10 @@ static int call_m(lua_State *L)
     if (caret_session_locals(d->st->locals, m->locals) != CARET_OK)
         return failed(L, 0, caret_message());
     struct caret_m__call c = {.who = d->s, .session = session_of};
-    if (m->run(&c, entry, args, (size_t)n, references, values) != 0)
+    m->run(&c, entry, args, (size_t)n, references, values);
+    if (c.status == CARET_M__TP_RESTART && caret_txn_level(d->s) != 0)
+        return caret__raise(L, d, CARET_RESTART); /* as any function that meets a conflict */
+    if (c.status != 0)
         return failed(L, c.status, c.text);
     luaL_checkstack(L, n + 2, "values of M");
     lua_pushboolean(L, 1);

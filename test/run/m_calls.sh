@@ -39,6 +39,7 @@ if [ -x "$build/test/judge" ] && [ -x "$build/test/behaviour_yottadb" ]; then
     note $? "local variables that M keeps are like others"
 fi
 
+export CHANGE="LD_LIBRARY_PATH='$build/yottadb' ./callin change"
 for lua in lua5.4 luajit; do
     command -v $lua >/dev/null || continue
     keep sh "$source/tools/lua.sh" $lua "$from/host.lua"

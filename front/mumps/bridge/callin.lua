@@ -236,19 +236,22 @@ local value_of = require("mumps.bridge.xcall").value
 
 local last -- session of the last call, as a number
 
--- Places remember the session they work in; each thread of the program has its own.
+-- Places remember the session they work in; each thread of the program has its own.  It is returned.
 local function reselect()
     local globals = package.loaded["mumps.data.globals"]
-    if not globals then return end
-    local session = tonumber(ffi.cast("intptr_t", C.caret_mumps__session("", 0)))
+    if not globals then return nil end
+    local s = C.caret_mumps__session("", 0)
+    local session = tonumber(ffi.cast("intptr_t", s))
     if last and last ~= session and globals.reselect then globals.reselect() end
     last = session
+    return s
 end
 
 local function prepare()
     start.load()
-    reselect()
+    local s = reselect()
     if special.writers.ECODE then special.writers.ECODE("") end
+    return s
 end
 
 local function finish()
@@ -263,9 +266,11 @@ local function first_label(routine)
 end
 
 local function invoke(label, routine, args, n, kind)
-    prepare()
+    local s, tp = prepare(), require "mumps.data.tp"
     if not label and n then label = first_label(routine) end
+    local before, own = tp.enter(s)
     local ok, v = pcall(require("mumps.runtime.call").m, label, routine, args, n, kind)
+    tp.exit(before, own, not ok and v or nil)
     finish()
     if not ok then error(v, 0) end
     return v

@@ -257,10 +257,12 @@ require("mumps.runtime.commands").ZWRITE = require "mumps.data.zwrite".command
 local readers = require "mumps.runtime.special".readers
 readers.TLEVEL, readers.TRESTART, readers.REFERENCE = tp.level, tp.restarts, G.reference
 
--- A call from a host begins: in a transaction of its own, perhaps. That one begins again where the host says
--- so: a conflict leaves M by report.RESTART.
-function tp.enter()
-    T.base = C.caret_mumps__level(G.session(G.default))
+--- A call from a host that works in session s begins, perhaps in transactions of the host.  These begin again
+-- where the host says so: a conflict leaves M by report.RESTART.  Returned is what tp.exit() takes.
+function tp.enter(s)
+    local before = T.base
+    T.base = s ~= nil and math.max(0, C.caret_mumps__level(s) - T.level) or 0
+    return before, T.level
 end
 
 --- The transactions that are in progress, without those of the host.
@@ -269,6 +271,12 @@ function tp.own() return T.level end
 --- A call ends: what began in it, after tp.own() was so many, is undone.
 function tp.leave(own)
     if T.level > own then tp.rollback(own) end
+end
+
+--- The call is over.  error: what it ended by; the host begins again after a RESTART, without what M began.
+function tp.exit(before, own, e)
+    if e == RESTART then tp.leave(own) end
+    T.base = before
 end
 
 -- The n-th reference from now on in a transaction begins it again.

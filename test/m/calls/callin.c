@@ -103,6 +103,52 @@ static int in_transaction(void *fails)
     return *(int *)fails ? YDB_TP_ROLLBACK : YDB_OK;
 }
 
+/* ./callin change: somebody else sets what the transaction has read, and what M will. */
+static int change(void)
+{
+    ydb_buffer_t of_c = {4, 4, "^ofc"}, of_m = {4, 4, "^ofm"}, two = {1, 1, "2"};
+
+    return ydb_set_s(&of_c, 0, NULL, &two) != YDB_OK || ydb_set_s(&of_m, 0, NULL, &two) != YDB_OK;
+}
+
+static int changed(void)
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        execl("./callin", "callin", "change", NULL);
+        _exit(1);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+struct conflict {
+    int runs, begins; /* M: a transaction of its own? */
+    ydb_long_t level;
+};
+
+static int reads(void *context)
+{
+    struct conflict *c = context;
+
+    CHECK(value_is("^ofc", c->runs == 0 ? NULL : "2"));
+    CHECK(c->runs++ != 0 || changed());
+    return ydb_ci("inside", &c->level, c->begins);
+}
+
+/* A conflict that M meets in a transaction of its caller begins that again; $TLEVEL counts the caller's levels. */
+static void conflicts(void)
+{
+    for (int begins = 0; begins < 2; begins++) {
+        struct conflict c = {.begins = begins};
+        ydb_buffer_t of_c = {4, 4, "^ofc"};
+        CHECK(ydb_delete_s(&of_c, 0, NULL, YDB_DEL_NODE) == YDB_OK);
+        CHECK(ydb_tp_s(reads, &c, NULL, 0, NULL) == YDB_OK && c.runs == 2 && c.level == 1);
+        CHECK(ydb_ci("inside", &c.level, 0) == YDB_OK && c.level == 0);
+    }
+}
+
 static void transactions(void)
 {
     CHECK(ydb_tp_s(in_transaction, &(int){1}, NULL, 0, NULL) == YDB_TP_ROLLBACK && value_is("^put", NULL));
@@ -308,8 +354,11 @@ static void forks(void)
     CHECK(ydb_ci("count", &n) == YDB_OK && child_is_told(NULL));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    (void)argv;
+    if (argc > 1)
+        return change();
     before();
     handed_over();
     one_set();
@@ -321,6 +370,7 @@ int main(void)
     errors();
     descriptors();
     transactions();
+    conflicts();
     threads();
     forks();
     printf("%d passed, %d failed\n", passed, failed);

@@ -74,3 +74,7 @@ locks(what) ; LOCK, and what ZSHOW has
  if what="other" lock +^clock:0 set r=$test_";"
  zshow "L":l set i=0,r=$get(r) for  set i=$order(l("L",i)) quit:i=""  set r=r_l("L",i)_";"
  quit r
+inside(begins) ; a transaction of the caller
+ if begins tstart () set ^seen=$get(^ofm) tcommit  quit $tlevel
+ set ^seen=$get(^ofm)
+ quit $tlevel

@@ -44,9 +44,24 @@ ydb.tp({"tried"}, function()
 end)
 show(ydb.get "tried", ydb.get "kept")
 
+-- What conflicts with others in M begins the transaction again.
+local function conflict(transaction, get, ci)
+    local times, level = 0, nil
+    transaction(function()
+        times = times + 1
+        get()
+        if times == 1 then os.execute(os.getenv "CHANGE") end
+        level = ci("$$inside^calls", 1)
+    end)()
+    show(times, level)
+end
+conflict(ydb.transaction, function() return ydb.get "^ofc" end, ydb.ci)
+
 -- The same of the module caret.
 local caret = require "caret"
 local db = caret.open(os.getenv "CARET_DB")
+conflict(function(f) return db:transaction(f) end, function() return db.node("^ofc").__ end,
+    function(...) return db:ci(...) end)
 local functions = db:require "count: long* count^calls()\nwide: string* wide^calls(I:string*, O:string*)"
 db.node("x")("a").__ = "text"
 show(db:ci("$$walk^calls", "x"), functions.wide("a"))
