@@ -192,6 +192,21 @@ static bool add_percentile(char *text, size_t *n, double d)
     return *n < SERVE__CONFIG_BYTES;
 }
 
+/* Have `write` put the words of a text there in its own form.  Returned is what is wrong: `split`, if it has no words. */
+static const char *by_words(char *text, const char *(*write)(const struct serve__args *, char *),
+                            const char *split)
+{
+    struct serve__args args = {0};
+    char copy[SERVE__CONFIG_BYTES];
+    const char *wrong = split;
+
+    strcpy(copy, text);
+    if (serve__split_line(copy, strlen(copy), &args))
+        wrong = write(&args, text);
+    free(args.v);
+    return wrong;
+}
+
 static const char *write_percentiles(const struct serve__args *args, char *text)
 {
     size_t n = 0;
@@ -210,15 +225,8 @@ static const char *write_percentiles(const struct serve__args *args, char *text)
 
 const char *serve__percentiles_text(char *text, const char *old)
 {
-    struct serve__args args = {0};
-    char copy[SERVE__CONFIG_BYTES];
-    const char *wrong = "Invalid latency-tracking-info-percentiles parameters";
     (void)old;
-    strcpy(copy, text);
-    if (serve__split_line(copy, strlen(copy), &args))
-        wrong = write_percentiles(&args, text);
-    free(args.v);
-    return wrong;
+    return by_words(text, write_percentiles, "Invalid latency-tracking-info-percentiles parameters");
 }
 
 /* -------------------------------------------------------------- adjustments */
@@ -240,13 +248,6 @@ static const char *write_adjustments(const struct serve__args *args, char *text)
 
 const char *serve__adjustments_text(char *text, const char *old)
 {
-    struct serve__args args = {0};
-    char copy[SERVE__CONFIG_BYTES];
-    const char *wrong = "wrong number of arguments";
     (void)old;
-    strcpy(copy, text);
-    if (serve__split_line(copy, strlen(copy), &args))
-        wrong = write_adjustments(&args, text);
-    free(args.v);
-    return wrong;
+    return by_words(text, write_adjustments, "wrong number of arguments");
 }

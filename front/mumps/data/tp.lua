@@ -273,10 +273,11 @@ function tp.leave(own)
     if T.level > own then tp.rollback(own) end
 end
 
---- The call is over.  error: what it ended by; the host begins again after a RESTART, without what M began.
+--- The call is over.  e: the error that it ended by; the host begins again after a RESTART, without what M
+-- began.
 function tp.exit(before, own, e)
-    if e == RESTART then tp.leave(own) end
     T.base = before
+    if e == RESTART then tp.leave(own) end
 end
 
 -- The n-th reference from now on in a transaction begins it again.
