@@ -643,6 +643,13 @@ class Change(Case):
         area.send_keys(text)
         w.press("Keep this change")
 
+    def carry(self, action, node, to):
+        """Keep a Rename or Merge of the node to another place."""
+        self.w.at(node)
+        self.w.press(action)
+        self.fill(to, ".form input")
+        self.w.press("Keep this " + action.lower())
+
     def test_several_at_once(self):
         w, tool = self.w, self.server.tool
         self.edit(w, "^oaks(1)", "one")
@@ -737,14 +744,8 @@ class Change(Case):
 
     def test_rename_and_merge(self):
         w, tool = self.w, self.server.tool
-        w.at("^oaks(20)")
-        w.press("Rename")
-        self.fill("^moved", ".form input")
-        w.press("Keep this rename")
-        w.at("^oaks(21)")
-        w.press("Merge")
-        self.fill("^copy(1)", ".form input")
-        w.press("Keep this merge")
+        self.carry("Rename", "^oaks(20)", "^moved")
+        self.carry("Merge", "^oaks(21)", "^copy(1)")
         w.press("Commit as one transaction")
         w.sees("Committed 2 changes", ".pending")
         self.assertEqual(tool("get", "^moved(\"shadow\")"), "20.5")
@@ -755,10 +756,7 @@ class Change(Case):
     def test_rename_to_what_is_there_meanwhile(self):
         """It is compared with that place; whoever keeps the rename puts it there."""
         w, tool = self.w, self.server.tool
-        w.at("^oaks(60)")
-        w.press("Rename")
-        self.fill("^taken", ".form input")
-        w.press("Keep this rename")
+        self.carry("Rename", "^oaks(60)", "^taken")
         w.sees("1 change", ".pending")
         tool("set", "^taken", "in the way")
         w.press("Commit as one transaction")
