@@ -192,7 +192,7 @@ static bool add_percentile(char *text, size_t *n, double d)
     return *n < SERVE__CONFIG_BYTES;
 }
 
-/* Have `write` put the words of a text there in its own form.  Returned is what is wrong: `split`, if it has no words. */
+/* Have `write` put the words of a text there in its own form.  Returned is what is wrong (`split`: it has no words). */
 static const char *by_words(char *text, const char *(*write)(const struct serve__args *, char *),
                             const char *split)
 {
