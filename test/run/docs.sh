@@ -1,5 +1,6 @@
 #!/bin/sh
-# The reference becomes HTML without a warning, with every function in it; the C examples compile and run.
+# The reference becomes HTML without a warning, with every function in it; lists of names in the documents are those of
+# the program; the C examples compile and run.
 # (What is Lua in the documents is run by test/lua/test_docs.lua.)
 
 # shellcheck source=common.sh
@@ -26,6 +27,10 @@ else
     [ ! -s out ]
     note $? "every function is in the HTML"
 fi
+
+# ---- parameters, commands, errors, methods: what pages name is there, and what is there they name
+lua5.4 "$source/test/run/pages.lua" "$source" >out 2>&1 && [ "$(wc -l <out)" = 1 ] && [ "$(cat out)" -gt 250 ]
+note $? "names in the documents are those of the program"
 
 # ---- the C examples, each a program
 if [ -e "$build/libcaret.a" ] && ! nm "$build/libcaret.a" 2>/dev/null | grep -q ' U __[at]san_'; then

@@ -1,0 +1,87 @@
+-- lua5.4 pages.lua SOURCE: lists of names in the documents, beside what the program has.  A line for each
+-- name that is missing on a page, or that only the page has; the last line tells how many were looked at.
+
+local source = arg[1]
+local looked = 0
+
+local function read(path)
+    local f = assert(io.open(source .. "/" .. path))
+    local text = f:read "*a"
+    f:close()
+    return text
+end
+
+-- The first columns of the tables between two lines of a page: the first word of each `...`, up to a "(".
+local function first_column(path, from, to)
+    local text, names = read(path), {}
+    local start = assert(text:find(from, 1, true), from)
+    local stop = assert(text:find(to, start + 1, true), to)
+    for cell in text:sub(start, stop):gmatch "\n| ([^|]*)|" do
+        for quoted in cell:gmatch "`([^`]+)`" do names[#names + 1] = quoted:match "^[^ (]+" end
+    end
+    return names
+end
+
+-- `there` is a list of names that have to be on the page, and no others; there a name may have a *.
+local function compare(path, on_page, there)
+    local used = {}
+    for _, name in ipairs(there) do
+        looked = looked + 1
+        local found
+        for _, written in ipairs(on_page) do
+            local pattern = "^" .. written:gsub("%p", "%%%0"):gsub("%%%*", ".*") .. "$"
+            if name:find(pattern) then found, used[written] = true, true end
+        end
+        if not found then print(("%s does not name %s"):format(path, name)) end
+    end
+    for _, written in ipairs(on_page) do
+        if not used[written] then print(("%s names %s, which is not there"):format(path, written)) end
+    end
+end
+
+local function all(text, pattern)
+    local list = {}
+    for name in text:gmatch(pattern) do list[#list + 1] = name end
+    return list
+end
+
+-- ---- parameters of redis.conf
+
+local parameters = {"include", "rename-command", "user", "loadmodule", "map-prefix", "workers"}
+local PARAMETER = '\nPARAMETER%([%w_]+, "([^"]+)"[^\n]*, ([^,\n]*), [^,\n]*%)' -- name, flags
+for name, flags in read "front/server/config.def":gmatch(PARAMETER) do
+    if not flags:find "HIDDEN" then parameters[#parameters + 1] = name end
+end
+local page = "docs/migrating/redis-server.md"
+compare(page, first_column(page, "## redis.conf", "## Bring the data over"), parameters)
+
+-- ---- commands about nodes
+
+page = "docs/server.md"
+compare(page, first_column(page, "## Nodes", "### Keys that are nodes"),
+    all(read "front/server/commands/caret.lua":upper(), '\n    {"(CARET%.%u+)"'))
+
+-- ---- errors that programs meet in Lua
+
+page = "docs/guide/errors.md"
+local codes = all(read "include/caret.h", "\n    CARET_E_([%w_]+) =")
+for i = #codes, 1, -1 do
+    if codes[i] == "BUFFER" then table.remove(codes, i) end -- of C's buffers
+end
+for _, name in ipairs {"LOCK_TIMEOUT", "DEADLOCK", "ROLLBACK"} do codes[#codes + 1] = name end
+compare(page, first_column(page, "## Names you may meet", "## Closed"), codes)
+
+-- ---- commands of the tool
+
+page = "docs/tool.md"
+local text = read(page):match "| for | commands |(.-)\n\n"
+local groups = read "front/tool/lib/command.lua":match "command%.groups = {(.-)\n}\n"
+compare(page, all(text, "`([%w]+)`"), all(groups:gsub('{"[^"]*", ', "{"), '"([^"]+)"'))
+
+-- ---- methods of a cache
+
+page = "docs/guide/cache.md"
+compare(page, first_column(page, "## Methods", "## When it is full"),
+    all(read "front/lua/caret/cache.lua", "\n[function ]*Cache[:.](%a[%a_]+)"))
+
+print(looked)
