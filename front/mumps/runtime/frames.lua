@@ -132,7 +132,7 @@ local function too_deep(d, f, ...)
         L.n = d - 1
         return fail("STACKCRIT")
     end
-    return M.in_thread(d + STEP, f, ...)
+    return M.in_thread(math.min(d + STEP, level.LIMIT), f, ...)
 end
 
 M.too_deep = too_deep
