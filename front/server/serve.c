@@ -353,13 +353,23 @@ static const char *from_anywhere(const char *path, char *text)
     return text;
 }
 
+/* CONFIG GET tells where the server is, whatever `dir` said. */
+static void tell_folder(struct supervisor *v)
+{
+    char here[PATH_MAX];
+    if (getcwd(here, sizeof here) != NULL)
+        serve__config_set(v->shared, SERVE__CFG_dir, here, strlen(here), true);
+}
+
 /* As in Redis: paths in redis.conf count from `dir`.  The database's, and that of shared memory, do not. */
 static void enter_folder(struct supervisor *v)
 {
-    static char file[PATH_MAX], shm_dir[PATH_MAX], here[PATH_MAX];
+    static char file[PATH_MAX], shm_dir[PATH_MAX];
     const char *db = getenv("CARET_DB");
-    if (strcmp(text_of(v, SERVE__CFG_dir), serve__config_default(SERVE__CFG_dir)) == 0)
+    if (strcmp(text_of(v, SERVE__CFG_dir), serve__config_default(SERVE__CFG_dir)) == 0) {
+        tell_folder(v);
         return;
+    }
     if (v->o.file == NULL)
         v->o.file = db != NULL && *db != 0 ? db : "data.caret";
     v->o.file = from_anywhere(v->o.file, file);
@@ -368,8 +378,7 @@ static void enter_folder(struct supervisor *v)
     if (chdir(text_of(v, SERVE__CFG_dir)) != 0)
         serve__log("dir %s: %s: paths count from where the server was started", text_of(v, SERVE__CFG_dir),
                    strerror(errno));
-    else if (getcwd(here, sizeof here) != NULL)
-        serve__config_set(v->shared, SERVE__CFG_dir, here, strlen(here), true);
+    tell_folder(v);
 }
 
 static int run(struct supervisor *v)

@@ -186,6 +186,7 @@ note $? "it says so if the file can't be written"
 rmdir "$dir/ours.conf"
 stop
 start --port 0
+is "dir $(pwd -P)" "$dir/s" CONFIG GET dir
 is 'ERR The server is running without a config file' "$dir/s" CONFIG REWRITE
 stop
 
