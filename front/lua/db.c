@@ -344,6 +344,7 @@ static int db_stat(lua_State *L)
                                    {"lock_waits", st.lock_waits},
                                    {"processes", st.processes},
                                    {"held_pages", st.held_pages},
+                                   {"dead_pages", st.dead_pages},
                                    {"snapshots", st.snapshots}};
     push_counts(L, counts, sizeof counts / sizeof *counts);
     static const char *const views[] = {"attached", "live", "file"};

@@ -160,7 +160,7 @@ static const struct {
     NUMBER(log_head),   NUMBER(log_durable), NUMBER(checkpoint_lsn), NUMBER(epoch),      NUMBER(checkpoints),
     NUMBER(repairs),    NUMBER(gets),        NUMBER(sets),           NUMBER(commits),    NUMBER(restarts),
     NUMBER(lock_waits), NUMBER(processes),   NUMBER(view),           NUMBER(held_pages), NUMBER(snapshots),
-    NUMBER(arena_huge),
+    NUMBER(arena_huge), NUMBER(dead_pages),
 #undef NUMBER
 };
 

@@ -201,8 +201,7 @@ static int check_path(const char *function, const char *argument, const char *pa
     if (path == NULL)
         return caret__null(function, argument, "the path of a file");
     if (caret__address_is(path))
-        return caret__fail(CARET_E_UNSUPPORTED, "%s is for a database in a file; %s is an address", function,
-                           argument);
+        return caret__address_refused(function, argument);
     if (*path == '\0')
         return caret__fail(CARET_E_INVALID, "%s: %s is empty; the path of a file is expected", function,
                            argument);

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+
 #define AFTER_SCHEME "://"
 
 /* Bytes of the scheme, 0: there is none. */
@@ -25,6 +27,14 @@ static size_t scheme_len(const char *text)
 bool caret__address_is(const char *text)
 {
     return scheme_len(text) != 0;
+}
+
+int caret__address_refused(const char *function, const char *argument)
+{
+    return caret__fail(CARET_E_UNSUPPORTED,
+                       "%s is for a database in a file; %s is the address of one on a server, whose own tools do "
+                       "that; `caret dump` and `caret load` copy it",
+                       function, argument);
 }
 
 bool caret__address_of(const char *text, const struct caret__store *driver)

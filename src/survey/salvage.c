@@ -154,8 +154,7 @@ static int check_paths(const char *function, const char *path, const char *out)
         return caret__null(function, path == NULL ? "path" : "out",
                            path == NULL ? "the path of a database" : "the path of a file to be made");
     if (caret__address_is(path) || caret__address_is(out))
-        return caret__fail(CARET_E_UNSUPPORTED, "%s is for a database in a file; %s is an address", function,
-                           caret__address_is(path) ? "path" : "out");
+        return caret__address_refused(function, caret__address_is(path) ? "path" : "out");
     return CARET_OK;
 }
 

@@ -168,6 +168,19 @@ function TestReference:test_fields_of_what_is_returned()
     lu.assertEquals(field_names "caret.Error", sorted(err))
 end
 
+-- A counter that is added to caret_stats is told in Lua, too.
+function TestReference:test_stat_has_what_the_header_has()
+    local f = assert(io.open(fixture.root .. "include/caret.h"))
+    local struct = f:read("*a"):match("struct caret_stats {(.-)\n}"):gsub("/%*.-%*/", "")
+    f:close()
+    local names = {}
+    for list in struct:gmatch "uint64_t ([%w_, ]+);" do
+        for name in list:gmatch "[%w_]+" do names[name] = true end
+    end
+    lu.assertTrue(names.dead_pages)
+    lu.assertEquals(sorted(names), sorted(db:stat()))
+end
+
 function TestReference:test_what_is_referred_to_is_there()
     local known = {}
     for owner, prefix in pairs {caret = "caret.", Database = "Database:", Node = "Node:",

@@ -16,6 +16,8 @@ ALSO = {"INVALID": ValueError, "NAME": ValueError, "MAXSUBS": ValueError, "KEY2B
         "DISKFULL": OSError, "IO": OSError, "IO_FAILED": OSError, "SHM": OSError, "SYSTEM": OSError,
         "LOCK_TIMEOUT": TimeoutError}
 
+SOURCE = os.environ.get("CARET_SOURCE", os.path.join(os.path.dirname(__file__), "..", ".."))
+
 
 class Errors(Case):
     def classes(self):
@@ -23,8 +25,7 @@ class Errors(Case):
                 if isinstance(c, type) and issubclass(c, (caret.Error, caret.Restart, caret.Rollback)) and c.code}
 
     def test_every_code_has_one(self):
-        source = os.environ.get("CARET_SOURCE", os.path.join(os.path.dirname(__file__), "..", ".."))
-        with open(os.path.join(source, "include", "caret.h")) as f:
+        with open(os.path.join(SOURCE, "include", "caret.h")) as f:
             found = re.findall(r"^    CARET_(E_)?([A-Z0-9_]+) = (-?\d+)[,\s]", f.read(), re.M)
         codes = {int(code): name for e, name, code in found if e or name in
                  ("RESTART", "ROLLBACK", "LOCK_TIMEOUT", "DEADLOCK")}
@@ -111,6 +112,10 @@ class Errors(Case):
         self.assertEqual(self.db.check(), [])
         self.assertEqual(self.db.check(online=True), [])
         self.assertEqual(self.db.stat()["processes"], 1)
+        with open(os.path.join(SOURCE, "include", "caret.h")) as f:
+            struct = re.search(r"struct caret_stats {(.*?)\n}", f.read(), re.S).group(1)
+        fields = {name for line in re.findall(r"uint64_t ([\w, ]+);", struct) for name in line.split(", ")}
+        self.assertEqual(set(self.db.stat()), fields)
         self.db.batch()
         told = []
         self.db.backup(os.path.join(self.folder, "b.caret"), compact=True, progress=lambda *a: told.append(a))

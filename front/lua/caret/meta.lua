@@ -166,6 +166,7 @@ caret.DELETE = nil
 ---@field restarts integer transactions of theirs that were begun again
 ---@field lock_waits integer locks they waited for
 ---@field processes integer processes that have the database open
+---@field dead_pages integer dead pages, free after the next checkpoint
 ---@field held_pages integer dead pages that are kept for snapshots
 ---@field snapshots integer processes that read snapshots
 ---@field view "attached"|"live"|"file" what a database opened read-only sees: "live" each commit of those who have it open, "file" what is in the files; "attached": it is open for writing in this process too

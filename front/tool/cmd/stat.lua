@@ -6,6 +6,7 @@ local json = require "tool.lib.json"
 local rows = { -- field of db:stat(), what it says
     {"pages", "pages of the file"},
     {"free_pages", "of them free"},
+    {"dead_pages", "of them dead, free after the next checkpoint"},
     {"held_pages", "of them dead, kept for snapshots"},
     {"snapshots", "processes that read snapshots"},
     {"depth", "levels of the tree"},
