@@ -31,10 +31,11 @@ bool caret__address_is(const char *text)
 
 int caret__address_refused(const char *function, const char *argument)
 {
-    return caret__fail(CARET_E_UNSUPPORTED,
-                       "%s is for a database in a file; %s is the address of one on a server, whose own tools do "
-                       "that; `caret dump` and `caret load` copy it",
-                       function, argument);
+    return caret__fail(
+        CARET_E_UNSUPPORTED,
+        "%s is for a database in a file; %s is the address of one on a server, whose own tools do "
+        "that; `caret dump` and `caret load` copy it",
+        function, argument);
 }
 
 bool caret__address_of(const char *text, const struct caret__store *driver)

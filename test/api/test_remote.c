@@ -117,7 +117,8 @@ static void what_is_not_known_is_refused(void **state)
     do {                                                                                                     \
         assert_int_equal((call), CARET_E_UNSUPPORTED);                                                       \
         assert_non_null(strstr(caret_message(), argument " is the address of one on a server"));             \
-        assert_non_null(strstr(caret_message(), "own tools do that; `caret dump` and `caret load` copy it")); \
+        assert_non_null(                                                                                     \
+            strstr(caret_message(), "own tools do that; `caret dump` and `caret load` copy it"));            \
     } while (0)
 
 static void what_is_for_files_says_so(void **state)
