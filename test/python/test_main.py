@@ -24,7 +24,9 @@ class Commands(Case):
         self.assertEqual(self.run_it("check", f)[:2], (0, ""))
         self.assertEqual(self.run_it("backup", f, f + ".copy")[0], 0)
         self.assertEqual(self.run_it("kill", f, "^oaks")[0], 0)
-        self.assertEqual(self.run_it("ls", f)[:2], (0, ""))
+        self.assertEqual(self.run_it("ls", f)[:2], (1, ""))
+        self.assertEqual(self.run_it("tree", f, "^oaks")[:2], (1, ""))
+        self.assertEqual(self.run_it("dump", f)[:2], (0, ""))
         self.assertEqual(self.run_it("get", f + ".copy", '^oaks(1,"shadow")')[:2], (0, "15.5\n"))
 
     def test_misuse(self):

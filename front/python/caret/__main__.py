@@ -7,7 +7,7 @@
     check FILE                findings                  stat FILE               numbers
     backup FILE TARGET        a copy                    repl FILE               Python, with db
 
-NODE is as ^oaks(1,"shadow").  Status: 0 well; 1 nothing is there, or there are findings; 2 misuse, or an error.
+NODE is as ^oaks(1,"shadow").  Status: 0 well; 1 nothing to get, ls or tree, or there are findings; 2 misuse, or an error.
 """
 
 from __future__ import annotations
@@ -42,9 +42,11 @@ def kill(db: Any, node: Any) -> int:
 
 
 def ls(db: Any, node: Any = None) -> int:
+    status = 1
     for name in db.names() if node is None else node:
         print(name)
-    return 0
+        status = 0
+    return status
 
 
 def dump(db: Any, node: Any = None) -> int:
@@ -62,7 +64,10 @@ def _line(node: Any) -> None:
 
 
 def tree(db: Any, node: Any) -> int:
-    print(node.json(indent=2))
+    text = node.json(indent=2)
+    if text is None:
+        return 1
+    print(text)
     return 0
 
 
