@@ -55,13 +55,21 @@ quotes: "". All bytes are as they are.
     global,sub1,sub2,value
     ^oaks,1,shadow,10]]},
     {"environment", "Environment", [[
-CARET_DB names the database for all commands that are not given --db; without it that is data.caret in
-the current folder.]]},
+    CARET_DB            the database, for commands that are not given --db; without it data.caret in the
+                        current folder. For `caret m` $ydb_gbldir comes before it
+    CARET_ROUTINES      folders of routines in M; else $ydb_routines, else $gtmroutines
+    CARET_WEB_PASSWORD  the password of `caret web`, unless --password is given
+    REDISCLI_AUTH       the password with which `caret top` asks a `caret serve`
+    XDG_STATE_HOME      where prompts keep their history and `caret web` its sessions, in caret/; else
+                        ~/.local/state
+    TMPDIR              where benchmarks make their databases; else /tmp]]},
     {"status", "Exit status", [[
     0   fine
     1   no: nothing is there, or something is wrong, lost or missing
     2   wrong arguments
     3   the database, a file or the system failed
+
+`caret m` ends with the status of the program in M, `caret run` with 1 after an error of the program in Lua.
 
 A command whose standard output is closed early, or which is interrupted, ends by that signal when it has
 cleaned up. Another one a second later ends it at once.]]},
