@@ -81,7 +81,7 @@ static int call_entry(struct caret__ydb_call *c, const char *routine, size_t len
 
     c->name = "ydb_ci";
     if (routine == NULL)
-        return caret__ydb_invalid(c, "NULL c_rtn_name");
+        return caret__ydb_error(c, YDB_ERR_CIRCALLNAME, NULL);
     if (!any_table())
         return no_entry(c, routine, len);
     const struct caret_m__machine *m = machine_of(c, &call);
@@ -113,12 +113,13 @@ static size_t name_len(const ydb_string_t *name)
 /* The handle of a descriptor is the entry's number. */
 static int call_described(struct caret__ydb_call *c, ci_name_descriptor *ci, va_list args)
 {
-    uintptr_t entry = ci != NULL ? (uintptr_t)ci->handle : 0;
-    int status = call_entry(c, ci != NULL ? ci->rtn_name.address : NULL,
-                            ci != NULL ? name_len(&ci->rtn_name) : 0, &entry, args);
+    c->name = "ydb_cip";
+    if (ci == NULL)
+        return caret__ydb_invalid(c, "NULL ci_info");
+    uintptr_t entry = (uintptr_t)ci->handle;
+    int status = call_entry(c, ci->rtn_name.address, name_len(&ci->rtn_name), &entry, args);
 
-    if (ci != NULL)
-        ci->handle = (void *)entry;
+    ci->handle = (void *)entry;
     return status;
 }
 

@@ -37,6 +37,7 @@ local function status_of(e)
     e = E.internal(e)
     if e.ended then return 2147483600, "ended by the caller" end -- CARET_M__ENDED
     if e.control == "halt" then os.exit(e.code or 0) end
+    if e.control == "goto" then e = E.object "ZGOCALLOUTIN" end -- to a level before the call
     if e.control then return 2147483646, "TPRESTART" end -- YDB_TP_RESTART
     local place = e.place and e.place ~= "" and e.place or "(Call-In)"
     local text = ("%d,%s,%s"):format(e.code or 0, place, e.text or "")
@@ -56,22 +57,29 @@ end
 
 -- ----------------------------------------------------------------- tables
 
+local directions = {I = true, O = true, IO = true}
+
 local function parameter(text)
-    local direction, name = text:match "^%s*(%a+)%s*:%s*([%w_]+%s*%**)%s*%[?%s*%d*%s*%]?%s*$"
-    if not direction then return fail "CIRPARMNAME" end
-    direction = direction:upper()
-    if direction ~= "I" and direction ~= "O" and direction ~= "IO" then return fail "CIDIRECTIVE" end
+    local direction, rest = text:match "^%s*(%u+)%s*:%s*(.*)$"
+    if not directions[direction] then return fail "CIDIRECTIVE" end
+    local name, after = rest:match "^([%w_]*%s*%**)%s*%[?%s*%d*%s*%]?%s*(.*)$"
     local t = types.parse(name)
     if not t or t.kind == "void" or t.kind == "status" or t.kind == "function" then return fail "CIUNTYPE" end
     if t.kind == "string" and t.pointer ~= 1 then return fail "CIUNTYPE" end
+    if after ~= "" then return fail "CIRPARMNAME" end
     t.input, t.output = direction ~= "O", direction ~= "I"
     if t.output and t.pointer == 0 then return fail "CIPARTYPE" end
     return t
 end
 
+-- What follows the label: "(I:type, ...)".
 local function parameters(e, text)
-    for p in text:gmatch "[^,]+" do
-        if p:find "%S" then e[#e + 1] = parameter(p) end
+    local list = text:match "^%s*%((.*)$"
+    if not list then return fail(text:find "%S" and "CIRPARMNAME" or "CIENTNAME") end
+    list = list:match "^%s*(.-)%s*%)" or list
+    if not text:find(")", 1, true) then list = list .. ")" end -- of no type
+    for p in (list ~= "" and list .. "," or ""):gmatch "([^,]*)," do
+        e[#e + 1] = parameter(p)
     end
     if #e > MOST then fail "CIMAXPARAM" end
 end
@@ -90,16 +98,24 @@ local function classes_of(e)
     return table.concat(list)
 end
 
+local function returns(t)
+    if t.kind == "void" then return t.pointer == 0 end
+    return t.pointer == 1 and t.kind ~= "status" and t.kind ~= "function"
+end
+
 local function entry(line)
-    local name, rest = line:match "^%s*([%%%w_]+)%s*:%s*(.*)$"
+    local name, rest = line:match "^%s*([%%%w_]+)%s*(.*)$"
     if not name then return fail "CIRCALLNAME" end
-    local result, label, routine, list = rest:match "^([%w_]+%s*%**)%s*([%%%w]*)%^?([%%%w]*)%s*(%b())"
-    if not result or (label == "" and routine == "") then return fail "CIENTNAME" end
+    if not rest:find("^:") then return fail "COLON" end
+    local result, target, list = rest:match "^:%s*([%w_]*%s*%**)%s*([%%%w^]*)(.*)$"
     local e = {name = name, result = types.parse(result)}
-    if not e.result or (e.result.kind ~= "void" and e.result.pointer == 0) then return fail "CIRTNTYP" end
-    if routine == "" and not rest:find("^", 1, true) then label, routine = nil, label end
+    if not e.result or not returns(e.result) then return fail "CIRTNTYP" end
+    e.result.output = true
+    local label, routine = target:match "^([%%%w]*)%^?([%%%w]*)$"
+    if not label or target == "" then return fail "CIENTNAME" end
+    if not target:find("^", 1, true) then label, routine = nil, label end
     e.label, e.routine = label ~= "" and label or nil, routine
-    parameters(e, list:sub(2, -2))
+    parameters(e, list)
     e.classes = classes_of(e)
     entries[#entries + 1] = e
     e.number = #entries
@@ -113,15 +129,17 @@ end
 local function read(path)
     local file = io.open(expand(path))
     if not file then return fail("CITABOPN", path) end
+    local text, why, errno = file:read "*a"
+    file:close()
+    if not text then return require("mumps.runtime.error").fail_errno(errno, (why:gsub("^.*: ", ""))) end
     local found = {}
-    for line in file:lines() do
+    for line in text:gmatch "[^\n]+" do
         line = line:gsub("//.*$", "")
         if line:find "%S" then
             local e = entry(line)
-            found[e.name] = found[e.name] or e
+            found[e.name] = e
         end
     end
-    file:close()
     return found
 end
 
@@ -147,7 +165,7 @@ end)
 callin.use = guarded(function(handle)
     local before = current
     if handle ~= 0 and not tables[handle] then
-        return fail("PARAMINVALID", "Invalid new_handle", "ydb_ci_tab_switch")
+        return fail("PARAMINVALID", "Invalid new_handle", "ydb_ci_tab_switch()")
     end
     current = handle
     return before
@@ -169,6 +187,22 @@ callin.masks = guarded(function(name)
 end)
 
 -- -------------------------------------------------------------- arguments
+
+local function invalid(what, i)
+    return fail("PARAMINVALID", ("%s argument %d"):format(what, i), "ydb_ci()")
+end
+
+-- What of an argument can't be read, or written: before M runs, as nothing is to happen then.
+local function check(t, cell, i)
+    if t.pointer == 0 then return end
+    local texts = t.kind == "string" or t.kind == "text" or t.kind == "buffer"
+    if cell.p == nil and (t.output or not texts) then return invalid("NULL", i) end
+    if t.kind == "buffer" and t.input and cell.p ~= nil then
+        local b = ffi.cast("caret_mumps__buffer *", cell.p)
+        local wrong = b.len_used > b.len_alloc or b.len_used > 0 and b.buf_addr == nil
+        if wrong then return invalid("Invalid", i) end
+    end
+end
 
 local enter = {}
 
@@ -211,17 +245,19 @@ function leave.string(_, cell, v)
     ffi.copy(ffi.cast("char *", cell.p), text, #text + 1)
 end
 
-function leave.text(_, cell, v)
+function leave.text(_, cell, v, i)
     local s, text = ffi.cast("caret_mumps__string *", cell.p), str(v)
     local n = math.min(#text, tonumber(s.length))
-    ffi.copy(s.address, text, n)
+    if n > 0 and s.address == nil then return invalid("Invalid", i) end
+    if n > 0 then ffi.copy(s.address, text, n) end
     s.length = n
 end
 
-function leave.buffer(_, cell, v)
+function leave.buffer(_, cell, v, i)
     local b, text = ffi.cast("caret_mumps__buffer *", cell.p), str(v)
     b.len_used = #text
     if #text > b.len_alloc then return fail("INVSTRLEN", #text, tonumber(b.len_alloc)) end
+    if #text > 0 and b.buf_addr == nil then return invalid("Invalid", i) end
     if #text > 0 then ffi.copy(b.buf_addr, text, #text) end
 end
 
@@ -276,19 +312,40 @@ local function invoke(label, routine, args, n, kind)
     return v
 end
 
-local function call(number, pointer)
-    local e, cells = entries[number], ffi.cast("caret_mumps__cell *", pointer)
-    local first = e.result.kind == "void" and -1 or 0
-    local args, n = {}, #e
+-- Arguments are counted from 1, what the routine quits with is argument 0.
+local function take(e, cells, first)
+    local args = {}
+    if first == 0 then check(e.result, cells[0], 0) end
     for i, t in ipairs(e) do
+        check(t, cells[i + first], i)
         local v = t.input and enter[t.kind](t, cells[i + first]) or nil
         args[i] = t.output and variable(v) or v
     end
-    local v = invoke(e.label, e.routine, args, n > 0 and n or nil, first == 0 and "$$" or "DO")
+    return args
+end
+
+local function give(e, cells, first, args, v)
     for i, t in ipairs(e) do
-        if t.output then leave[t.kind](t, cells[i + first], value_of(args[i]) or "") end
+        if t.output then leave[t.kind](t, cells[i + first], value_of(args[i]) or "", i) end
     end
-    if first == 0 then leave[e.result.kind](e.result, cells[0], v) end
+    if first == 0 and v ~= nil then leave[e.result.kind](e.result, cells[0], v, 0) end
+end
+
+-- A routine that quits without the value of its entry leaves the caller's as it is; after ZGOTO 0 all are.
+local function ended(ok, v)
+    if ok then return true, v end
+    local plain = type(v) == "table" and v.m == "QUITARGREQD" and v.place == ""
+    if not plain and not (type(v) == "table" and v.zgoto) then error(v, 0) end
+    return plain
+end
+
+local function call(number, pointer)
+    local e, cells = entries[number], ffi.cast("caret_mumps__cell *", pointer)
+    local first, n = e.result.kind == "void" and -1 or 0, #e
+    local args = take(e, cells, first)
+    local gives, v = ended(pcall(invoke, e.label, e.routine, args, n > 0 and n or nil,
+        first == 0 and "$$" or "DO"))
+    if gives then give(e, cells, first, args, v) end
 end
 
 jit.off(call)

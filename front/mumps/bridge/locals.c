@@ -28,33 +28,56 @@ static struct {
 
 /* ------------------------------------------------------------------- calling */
 
-static void begin(const char *function)
+/* What is asked, and what is found: all of it happens in a protected call, as pushing an argument may fail, too. */
+struct job {
+    const char *function;
+    const caret_slice *address;
+    size_t count;
+    const caret_slice *value; /* set: pushed first */
+    int numbers[3], n;        /* pushed before the address */
+    size_t *found_count;      /* seek */
+    caret_slice *found;
+    int rc;
+};
+
+static void push_text(lua_State *l, const caret_slice *s)
 {
-    luaL_checkstack(L, CARET_MAX_SUBS + 12, "local variables");
-    lua_getfield(L, LUA_REGISTRYINDEX, FUNCTIONS);
-    lua_getfield(L, -1, function);
-    lua_remove(L, -2);
+    lua_pushlstring(l, s->len != 0 ? s->data : "", s->len);
 }
 
-static void push_address(const caret_slice *address, size_t count)
+/* The function is called; what it returns is above index 1. */
+static void call(lua_State *l, const struct job *j)
 {
-    for (size_t i = 0; i < count; i++)
-        lua_pushlstring(L, address[i].len != 0 ? address[i].data : "", address[i].len);
+    luaL_checkstack(l, CARET_MAX_SUBS + 12, "local variables");
+    lua_getfield(l, LUA_REGISTRYINDEX, FUNCTIONS);
+    lua_getfield(l, -1, j->function);
+    lua_remove(l, -2);
+    int top = lua_gettop(l);
+    if (j->value != NULL)
+        push_text(l, j->value);
+    for (int i = 0; i < j->n; i++)
+        lua_pushinteger(l, j->numbers[i]);
+    for (size_t i = 0; i < j->count; i++)
+        push_text(l, &j->address[i]);
+    lua_call(l, lua_gettop(l) - top, LUA_MULTRET);
 }
 
-/* What M threw as a code; the stack is as before the call. */
-static int failed(void)
+/* Runs body(job), which sets job->rc; what M throws becomes a code. */
+static int work(lua_CFunction body, struct job *j)
 {
-    lua_getfield(L, -1, "code");
-    int code = (int)lua_tointeger(L, -1);
-
-    lua_pop(L, 2);
+    if (L == NULL)
+        return LOST;
+    j->rc = CARET_OK;
+    if (lua_cpcall(L, body, j) == 0)
+        return j->rc;
+    int code = 0;
+    if (lua_istable(L, -1)) {
+        lua_getfield(L, -1, "code");
+        code = (int)lua_tointeger(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
     return code > 0 ? -code : CARET_E_INVALID;
-}
-
-static int call(int arguments, int results)
-{
-    return lua_pcall(L, arguments, results, 0) == 0 ? CARET_OK : failed();
 }
 
 /* n more bytes after the first `used`. */
@@ -73,59 +96,61 @@ static int reserve(size_t used, size_t n)
 
 /* --------------------------------------------------------------------- table */
 
-static int get(void *who, const caret_slice *address, size_t count, caret_slice *value)
+static int get_body(lua_State *l)
 {
+    struct job *j = lua_touserdata(l, 1);
     size_t len = 0;
 
-    (void)who;
-    if (L == NULL)
-        return LOST;
-    begin("get");
-    push_address(address, count);
-    int rc = call((int)count, 1);
-    if (rc != CARET_OK)
-        return rc;
-    const char *text = lua_tolstring(L, -1, &len);
-    rc = text == NULL ? CARET_NONE : reserve(0, len);
-    if (rc == CARET_OK) {
+    call(l, j);
+    const char *text = lua_tolstring(l, 2, &len);
+    j->rc = text == NULL ? CARET_NONE : reserve(0, len);
+    if (j->rc == CARET_OK) {
         memcpy(room.bytes, text, len);
-        *value = (caret_slice){room.bytes, len};
+        *j->found = (caret_slice){room.bytes, len};
     }
-    lua_pop(L, 1);
-    return rc;
+    return 0;
+}
+
+static int get(void *who, const caret_slice *address, size_t count, caret_slice *value)
+{
+    struct job j = {.function = "get", .address = address, .count = count, .found = value};
+
+    (void)who;
+    return work(get_body, &j);
+}
+
+static int change_body(lua_State *l)
+{
+    call(l, lua_touserdata(l, 1));
+    return 0;
 }
 
 static int set(void *who, const caret_slice *address, size_t count, caret_slice value)
 {
+    struct job j = {.function = "set", .address = address, .count = count, .value = &value};
+
     (void)who;
-    if (L == NULL)
-        return LOST;
-    begin("set");
-    lua_pushlstring(L, value.len != 0 ? value.data : "", value.len);
-    lua_pushinteger(L, (lua_Integer)count - 1);
-    push_address(address, count);
-    return call((int)count + 2, 0);
+    j.numbers[j.n++] = (int)count - 1;
+    return work(change_body, &j);
 }
 
 static int kill(void *who, const caret_slice *address, size_t count, int tree)
 {
+    struct job j = {.function = "kill", .address = address, .count = count};
+
     (void)who;
-    if (L == NULL)
-        return LOST;
-    begin("kill");
-    lua_pushinteger(L, tree != 0);
-    lua_pushinteger(L, (lua_Integer)count - 1);
-    push_address(address, count);
-    return call((int)count + 2, 0);
+    j.numbers[j.n++] = tree != 0;
+    j.numbers[j.n++] = (int)count - 1;
+    return work(change_body, &j);
 }
 
 /* The texts on the stack from `first` on, n of them. */
-static int take(int first, size_t n, caret_slice *found)
+static int take(lua_State *l, int first, size_t n, caret_slice *found)
 {
     size_t used = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const char *text = lua_tolstring(L, first + (int)i, &found[i].len);
+        const char *text = lua_tolstring(l, first + (int)i, &found[i].len);
         int rc = text != NULL ? reserve(used, found[i].len) : CARET_E_INVALID;
         if (rc != CARET_OK)
             return rc;
@@ -140,25 +165,29 @@ static int take(int first, size_t n, caret_slice *found)
     return CARET_OK;
 }
 
+static int seek_body(lua_State *l)
+{
+    struct job *j = lua_touserdata(l, 1);
+
+    call(l, j);
+    *j->found_count = (size_t)lua_tointeger(l, 2);
+    j->rc = *j->found_count != 0 ? take(l, 3, *j->found_count, j->found) : CARET_NONE;
+    return 0;
+}
+
 static int seek(void *who, const caret_slice *address, size_t count, int place, int back, caret_slice *found,
                 size_t *found_count)
 {
+    struct job j = {.function = "seek",
+                    .address = address,
+                    .count = count,
+                    .found = found,
+                    .found_count = found_count,
+                    .numbers = {place, back, (int)count - 1},
+                    .n = 3};
+
     (void)who;
-    if (L == NULL)
-        return LOST;
-    int top = lua_gettop(L);
-    begin("seek");
-    lua_pushinteger(L, place);
-    lua_pushinteger(L, back);
-    lua_pushinteger(L, (lua_Integer)count - 1);
-    push_address(address, count);
-    int rc = call((int)count + 3, LUA_MULTRET);
-    if (rc != CARET_OK)
-        return rc;
-    *found_count = (size_t)lua_tointeger(L, top + 1);
-    rc = *found_count != 0 ? take(top + 2, *found_count, found) : CARET_NONE;
-    lua_settop(L, top);
-    return rc;
+    return work(seek_body, &j);
 }
 
 static caret_locals table = {.size = sizeof table, .get = get, .set = set, .kill = kill, .seek = seek};

@@ -116,70 +116,80 @@ static int said(lua_State *l)
     return text != NULL;
 }
 
+static int fail_as(struct caret_m__call *c, int status, const char *name, const char *text)
+{
+    c->status = status;
+    snprintf(c->text, sizeof c->text, "%d,(Call-In),%%YDB-%s, %s", -status, name, text);
+    return status;
+}
+
+/* With an error of Lua's own. */
 static int fail(struct caret_m__call *c, const char *text)
 {
-    if (text != NULL && strcmp(text, "not enough memory") == 0) {
-        c->status = CARET_M__E_MEMORY;
-        snprintf(c->text, sizeof c->text, "%d,(Call-In),%%YDB-F-MEMORY, Central memory exhausted",
-                 -c->status);
-        return c->status;
-    }
-    c->status = CARET_M__E_GTMASSERT2;
-    snprintf(c->text, sizeof c->text, "%d,(Call-In),%%YDB-F-GTMASSERT2, %s", -c->status,
-             text != NULL ? text : "");
-    return c->status;
+    if (text != NULL && strcmp(text, "not enough memory") == 0)
+        return fail_as(c, CARET_M__E_MEMORY, "F-MEMORY", "Central memory exhausted");
+    if (text != NULL && strstr(text, "stack overflow") != NULL)
+        return fail_as(c, CARET_M__E_STACKCRIT, "E-STACKCRIT", "Stack space critical");
+    return fail_as(c, CARET_M__E_GTMASSERT2, "F-GTMASSERT2", text != NULL ? text : "");
 }
 
 #define LOST "another thread was in M when this process was forked"
 
-/* A call is refused: the machine is lost. */
-static bool refused(struct caret_m__call *c)
+/* A call: `body` works in Lua, and may fail there as it likes, for memory or the end of the stack.  It ends here: the
+ * frames of the caller are C's, and of its caller maybe Lua's.  What was going on is put aside meanwhile. */
+static int work(struct caret_m__call *c, lua_CFunction body, void *job)
 {
     if (lost)
-        fail(c, LOST);
-    return lost;
-}
-
-/* A call begins: Lua's function is on the stack.  What was going on is put aside, as M may have called the caller. */
-static struct caret_m__call *begin(struct caret_m__call *c, const char *function)
-{
+        return fail(c, LOST);
     enter(NULL);
     struct caret_m__call *before = current;
     current = c;
     c->status = 0;
     c->text[0] = '\0';
-    luaL_checkstack(L, ARGUMENTS + 10, "call-in");
-    lua_getfield(L, LUA_REGISTRYINDEX, "caret.callin");
-    lua_getfield(L, -1, function);
-    lua_remove(L, -2);
-    return before;
-}
-
-/* Lua's function is run: it leaves a status, and `results` values, or a text. */
-static int run(struct caret_m__call *c, int arguments, int results)
-{
-    if (lua_pcall(L, arguments, 1 + results, 0) != 0) {
+    if (lua_cpcall(L, body, job) != 0) {
         fail(c, lua_tostring(L, -1));
         lua_pop(L, 1);
-        lua_settop(L, lua_gettop(L) + 1 + results);
-        return c->status;
     }
-    c->status = (int)lua_tointeger(L, -1 - results);
-    const char *text = c->status != 0 && results > 0 ? lua_tostring(L, -results) : NULL;
-    if (text != NULL)
-        snprintf(c->text, sizeof c->text, "%s", text);
-    return c->status;
-}
-
-static int end(struct caret_m__call *c, struct caret_m__call *before, int values)
-{
-    lua_pop(L, values);
     current = before;
     leave(NULL);
     return c->status;
 }
 
+/* A function of bridge/callin.lua, to be called. */
+static void push_function(lua_State *l, const char *name)
+{
+    luaL_checkstack(l, ARGUMENTS + 10, "call-in");
+    lua_getfield(l, LUA_REGISTRYINDEX, "caret.callin");
+    lua_getfield(l, -1, name);
+    lua_remove(l, -2);
+}
+
+/* It is called: it leaves a status, and `results` values, or a text. */
+static int run(lua_State *l, struct caret_m__call *c, int arguments, int results)
+{
+    lua_call(l, arguments, 1 + results);
+    c->status = (int)lua_tointeger(l, -1 - results);
+    const char *text = c->status != 0 && results > 0 ? lua_tostring(l, -results) : NULL;
+    if (text != NULL)
+        snprintf(c->text, sizeof c->text, "%s", text);
+    return c->status;
+}
+
 /* --------------------------------------------------------------------- call-ins */
+
+/* What the bodies are given; of each what it needs. */
+struct job {
+    struct caret_m__call *c;
+    const char *name; /* of an entry, or a file */
+    size_t len;
+    uintptr_t *number; /* of an entry or a table: in and out */
+    va_list args;
+    unsigned *in, *out;
+    const caret_slice *texts;
+    size_t n;
+    unsigned references;
+    caret_slice *values;
+};
 
 /* The arguments as the classes of their types say: i, l: integers of 32 and 64 bits, d: double, p: pointer. */
 static int collect(union cell cells[ARGUMENTS], const char *classes, va_list args)
@@ -199,104 +209,127 @@ static int collect(union cell cells[ARGUMENTS], const char *classes, va_list arg
     return n;
 }
 
-static int ci(struct caret_m__call *c, const char *name, size_t len, uintptr_t *entry, va_list args)
+static int ci_body(lua_State *l)
 {
+    struct job *j = lua_touserdata(l, 1);
     union cell cells[ARGUMENTS];
 
-    if (refused(c))
-        return c->status;
-    struct caret_m__call *before = begin(c, "signature");
+    push_function(l, "signature");
+    lua_pushlstring(l, j->name, j->len);
+    lua_pushnumber(l, (lua_Number)*j->number);
+    if (run(l, j->c, 2, 2) != 0)
+        return 0;
+    *j->number = (uintptr_t)lua_tonumber(l, -2);
+    collect(cells, lua_tostring(l, -1), j->args);
+    push_function(l, "call");
+    lua_pushnumber(l, (lua_Number)*j->number);
+    lua_pushlightuserdata(l, cells);
+    run(l, j->c, 2, 1);
+    return 0;
+}
 
-    lua_pushlstring(L, name, len);
-    lua_pushnumber(L, (lua_Number)*entry);
-    run(c, 2, 2);
-    if (c->status == 0) {
-        *entry = (uintptr_t)lua_tonumber(L, -2);
-        collect(cells, lua_tostring(L, -1), args);
-        lua_getfield(L, LUA_REGISTRYINDEX, "caret.callin");
-        lua_getfield(L, -1, "call");
-        lua_remove(L, -2);
-        lua_pushnumber(L, (lua_Number)*entry);
-        lua_pushlightuserdata(L, cells);
-        run(c, 2, 1);
-        lua_pop(L, 2);
-    }
-    return end(c, before, 3);
+static int ci(struct caret_m__call *c, const char *name, size_t len, uintptr_t *entry, va_list args)
+{
+    struct job j = {.c = c, .name = name, .len = len, .number = entry};
+
+    va_copy(j.args, args);
+    work(c, ci_body, &j);
+    va_end(j.args);
+    return c->status;
+}
+
+static int open_body(lua_State *l)
+{
+    struct job *j = lua_touserdata(l, 1);
+
+    push_function(l, "open");
+    lua_pushstring(l, j->name);
+    if (run(l, j->c, 1, 1) == 0)
+        *j->number = (uintptr_t)lua_tonumber(l, -1);
+    return 0;
 }
 
 static int open_table(struct caret_m__call *c, const char *file, uintptr_t *table)
 {
-    if (refused(c))
-        return c->status;
-    struct caret_m__call *before = begin(c, "open");
+    return work(c, open_body, &(struct job){.c = c, .name = file, .number = table});
+}
 
-    lua_pushstring(L, file);
-    run(c, 1, 1);
-    if (c->status == 0)
-        *table = (uintptr_t)lua_tonumber(L, -1);
-    return end(c, before, 2);
+static int use_body(lua_State *l)
+{
+    struct job *j = lua_touserdata(l, 1);
+
+    push_function(l, "use");
+    lua_pushnumber(l, (lua_Number)*j->number);
+    if (run(l, j->c, 1, 1) == 0)
+        *j->number = (uintptr_t)lua_tonumber(l, -1);
+    return 0;
 }
 
 static int use(struct caret_m__call *c, uintptr_t table, uintptr_t *old)
 {
-    if (refused(c))
-        return c->status;
-    struct caret_m__call *before = begin(c, "use");
+    uintptr_t number = table;
 
-    lua_pushnumber(L, (lua_Number)table);
-    run(c, 1, 1);
-    if (c->status == 0)
-        *old = (uintptr_t)lua_tonumber(L, -1);
-    return end(c, before, 2);
+    if (work(c, use_body, &(struct job){.c = c, .number = &number}) == 0)
+        *old = number;
+    return c->status;
+}
+
+static int masks_body(lua_State *l)
+{
+    struct job *j = lua_touserdata(l, 1);
+
+    push_function(l, "masks");
+    lua_pushlstring(l, j->name, j->len);
+    if (run(l, j->c, 1, 2) == 0) {
+        *j->in = (unsigned)lua_tonumber(l, -2);
+        *j->out = (unsigned)lua_tonumber(l, -1);
+    }
+    return 0;
 }
 
 static int masks(struct caret_m__call *c, const char *name, size_t len, unsigned *in, unsigned *out)
 {
-    if (refused(c))
-        return c->status;
-    struct caret_m__call *before = begin(c, "masks");
-
-    lua_pushlstring(L, name, len);
-    run(c, 1, 2);
-    if (c->status == 0) {
-        *in = (unsigned)lua_tonumber(L, -2);
-        *out = (unsigned)lua_tonumber(L, -1);
-    }
-    return end(c, before, 3);
+    return work(c, masks_body, &(struct job){.c = c, .name = name, .len = len, .in = in, .out = out});
 }
 
 /* The values stay on Lua's side until the next call: registry.  Index 1 of the table is what it quits with. */
-static void take_values(caret_slice *values, size_t n)
+static void take_values(lua_State *l, caret_slice *values, size_t n)
 {
     for (size_t i = 0; i <= n; i++) {
         size_t len = 0;
-        lua_rawgeti(L, -1, (int)i + 1);
-        const char *text = lua_tolstring(L, -1, &len);
+        lua_rawgeti(l, -1, (int)i + 1);
+        const char *text = lua_tolstring(l, -1, &len);
         values[i] = (caret_slice){text, len};
-        lua_pop(L, 1);
+        lua_pop(l, 1);
     }
-    lua_pushvalue(L, -1);
-    lua_setfield(L, LUA_REGISTRYINDEX, "caret.callin.values");
+    lua_setfield(l, LUA_REGISTRYINDEX, "caret.callin.values");
+}
+
+static int run_body(lua_State *l)
+{
+    struct job *j = lua_touserdata(l, 1);
+
+    push_function(l, "run");
+    lua_pushstring(l, j->name);
+    lua_createtable(l, (int)j->n, 0);
+    for (size_t i = 0; i < j->n; i++) {
+        lua_pushlstring(l, j->texts[i].data, j->texts[i].len);
+        lua_rawseti(l, -2, (int)i + 1);
+    }
+    lua_pushnumber(l, j->references);
+    lua_pushboolean(l, j->c->collects);
+    if (run(l, j->c, 4, 1) == 0)
+        take_values(l, j->values, j->n);
+    return 0;
 }
 
 static int run_entry(struct caret_m__call *c, const char *entry, const caret_slice *args, size_t n,
                      unsigned references, caret_slice *values)
 {
-    if (refused(c))
-        return c->status;
-    struct caret_m__call *before = begin(c, "run");
-
-    lua_pushstring(L, entry);
-    lua_createtable(L, (int)n, 0);
-    for (size_t i = 0; i < n; i++) {
-        lua_pushlstring(L, args[i].data, args[i].len);
-        lua_rawseti(L, -2, (int)i + 1);
-    }
-    lua_pushnumber(L, references);
-    lua_pushboolean(L, c->collects);
-    if (run(c, 4, 1) == 0)
-        take_values(values, n);
-    return end(c, before, 2);
+    return work(
+        c, run_body,
+        &(struct job){
+            .c = c, .name = entry, .texts = args, .n = n, .references = references, .values = values});
 }
 
 /* Loops of M look at it. */

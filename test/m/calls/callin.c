@@ -80,6 +80,92 @@ static void errors(void)
     CHECK(ydb_ci_tab_switch(77, &table) == YDB_ERR_PARAMINVALID);
 }
 
+/* Tables that are wrong, each for its reason, as fis-gtm tells it; the error as the very first call is told, too. */
+static int table_is(const char *text, int status)
+{
+    uintptr_t table;
+    FILE *f = fopen("some.ci", "w");
+
+    if (f == NULL || fputs(text, f) == EOF || fclose(f) != 0)
+        return 0;
+    return ydb_ci_tab_open("some.ci", &table) == status;
+}
+
+static void tables(void)
+{
+    CHECK(table_is("x void y^z()", YDB_ERR_COLON) && table_is(": void y^z()", YDB_ERR_CIRCALLNAME));
+    CHECK(table_is("x: y^z()", YDB_ERR_CIRTNTYP) && table_is("x: void*y^z()", YDB_ERR_CIRTNTYP));
+    CHECK(table_is("x: ydb_char_t** y^z()", YDB_ERR_CIRTNTYP) && table_is("x:", YDB_ERR_CIRTNTYP));
+    CHECK(table_is("x: ydb_status_t* y^z()", YDB_ERR_CIRTNTYP) && table_is("x: void y", YDB_ERR_CIENTNAME));
+    CHECK(table_is("x: void y^z(", YDB_ERR_CIDIRECTIVE) &&
+          table_is("x: void y^z(Q:int)", YDB_ERR_CIDIRECTIVE));
+    CHECK(table_is("x: void y^z(I:int", YDB_ERR_CIRPARMNAME) &&
+          table_is("x: void y a^z()", YDB_ERR_CIRPARMNAME));
+    CHECK(table_is("x: void y^z(I:)", YDB_ERR_CIUNTYPE) &&
+          table_is("x: void y^z(I:int*,)", YDB_ERR_CIDIRECTIVE));
+    CHECK(table_is("x: void y^z(O:int)", YDB_ERR_CIPARTYPE) && table_is("x: void y^z( I : int* )", YDB_OK));
+}
+
+#define REFUSED(call)                                                                                        \
+    CHECK((call) == YDB_ERR_PARAMINVALID && says("argument") && says("specified in ydb_ci() call"))
+
+/* What can't be read or written is told before M runs, as far as it can be known then. */
+static void pointers(void)
+{
+    ydb_int_t i = 1;
+    ydb_double_t d = 1;
+    ydb_long_t l = 5;
+    char text[10] = "ab", out[10] = "";
+    ydb_string_t s = {2, text}, none = {5, NULL};
+    ydb_buffer_t b = {sizeof out, 0, out}, wrong = {2, 3, out}, nowhere = {5, 1, NULL}, empty = {5, 0, NULL};
+
+    REFUSED(ydb_ci("numbers", NULL, &i, &d));
+    REFUSED(ydb_ci("numbers", &l, NULL, &d));
+    REFUSED(ydb_ci("numbers", &l, &i, NULL));
+    REFUSED(ydb_ci("texts", NULL, &s, &b));
+    REFUSED(ydb_ci("texts", &s, &s, NULL));
+    REFUSED(ydb_ci("texts", &s, &s, &wrong));
+    REFUSED(ydb_ci("texts", &s, &s, &nowhere));
+    REFUSED(ydb_ci("types", NULL, text, &s, &b, &i, &i, &l, &d, 2.5, -7, (ydb_long_t)1));
+    CHECK(value_is("^ran", NULL));
+    REFUSED(ydb_ci("texts", &none, &s, &b)); /* only what M gives tells that there is no room */
+    REFUSED(ydb_ci("texts", &s, &s, &empty));
+    CHECK(value_is("^ran", "1") && ydb_ci("texts", &s, &none, &b) == YDB_OK && s.length == 0);
+    CHECK(ydb_ci("texts", &s, NULL, &b) == YDB_OK && ydb_ci(NULL) == YDB_ERR_CIRCALLNAME);
+    CHECK(ydb_cip(NULL) == YDB_ERR_PARAMINVALID && says("NULL ci_info"));
+}
+
+/* Without the value that the caller waits for, and away from there: as fis-gtm has it. */
+static void ends(void)
+{
+    char ret[10] = "as it was", x[10] = "x";
+
+    CHECK(ydb_ci("none", ret, x) == YDB_OK && strcmp(ret, "as it was") == 0 && strcmp(x, "set") == 0);
+    strcpy(x, "x");
+    CHECK(ydb_ci("away", ret, x) == YDB_OK && strcmp(ret, "as it was") == 0 && strcmp(x, "x") == 0);
+    CHECK(ydb_ci("beyond") == YDB_ERR_ZGOCALLOUTIN);
+}
+
+static void *one_more(void *unused)
+{
+    ydb_long_t n;
+
+    (void)unused;
+    return ydb_ci("count", &n) == YDB_OK ? NULL : "";
+}
+
+/* M calls C that calls M, until there is no stack; nothing of the machine is held afterwards: others can use it. */
+static void depth(void)
+{
+    char text[100];
+    pthread_t t;
+    void *wrong;
+
+    CHECK(ydb_ci("deep", text, 100) == YDB_OK && strcmp(text, "end") == 0);
+    CHECK(ydb_ci("deep", text, 100000) == YDB_OK && atoi(text) == YDB_ERR_STACKCRIT);
+    CHECK(pthread_create(&t, NULL, one_more, NULL) == 0 && pthread_join(t, &wrong) == 0 && wrong == NULL);
+}
+
 /* A descriptor is that of the table which was the current one when it was used first. */
 static void descriptors(void)
 {
@@ -312,7 +398,7 @@ static void threads(void)
         pthread_join(t[i], &wrong);
         CHECK(wrong == NULL);
     }
-    CHECK(ydb_ci("count", &n) == YDB_OK && n == 2004);
+    CHECK(ydb_ci("count", &n) == YDB_OK && n == 2005);
 }
 
 /* ---- forks ---- */
@@ -359,6 +445,7 @@ int main(int argc, char **argv)
     (void)argv;
     if (argc > 1)
         return change();
+    CHECK(ydb_ci("nothing") == YDB_ERR_CINOENTRY); /* before M has begun */
     before();
     handed_over();
     one_set();
@@ -368,9 +455,13 @@ int main(int argc, char **argv)
     locks();
     types();
     errors();
+    tables();
+    pointers();
+    ends();
     descriptors();
     transactions();
     conflicts();
+    depth();
     threads();
     forks();
     printf("%d passed, %d failed\n", passed, failed);

@@ -78,3 +78,8 @@ inside(begins) ; a transaction of the caller
  if begins tstart () set ^seen=$get(^ofm) tcommit  quit $tlevel
  set ^seen=$get(^ofm)
  quit $tlevel
+deep(n) quit:n=0 "end" quit $&t.deeper(n-1)
+numbers(a,b) set ^ran=1,b=b_a quit a
+none(x) set x="set" quit
+away(x) set x="set" zgoto 0
+beyond() zgoto 0:put
