@@ -207,6 +207,17 @@ local relations = {
     ["]]"] = "is_sortsafter",
 }
 
+local function is_constant(node)
+    local kind = node[1]
+    return kind == "const" or kind == "un" and is_constant(node[3])
+        or kind == "bin" and is_constant(node[3]) and is_constant(node[4])
+end
+
+local function relation(op, a, b)
+    local known = op == "]]" and is_constant(a) and is_constant(b)
+    return known and "is_sortsafter_known" or relations[op]
+end
+
 -- The operands of a chain a_b_c.
 local function chain(node, out)
     if node[1] == "bin" and node[2] == "_" then
@@ -335,7 +346,7 @@ booleans["bin"] = function(k, node)
     elseif relations[op] then
         local read = (op == "<" or op == ">") and number or value
         text = op == "=" and equal_constant(k, a, b)
-            or format("%s(%s,%s)", k:h(relations[op]), read(k, a), read(k, b))
+            or format("%s(%s,%s)", k:h(relation(op, a, b)), read(k, a), read(k, b))
     else
         return format("%s(%s)", k:h("truth"), number(k, node))
     end

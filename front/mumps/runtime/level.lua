@@ -25,6 +25,7 @@ end
 local L = {n = 0, kind = {[0] = 0}, limit = 150}
 M.L = L
 local names = {"DO", "$$", "XECUTE", "DO"}
+local XECUTE = 3
 
 -- ---- places
 
@@ -251,9 +252,14 @@ function M.top()
     return grows and math.max(M.highest, L.n) or M.highest
 end
 
+-- How level n was entered; a GOTO out of an XECUTE makes a DO of it.
 function M.kind(n)
-    local seen = M.seen[n]
-    return n == 0 and M.first or names[seen and seen.kind or L.kind[n] or 1]
+    if n == 0 then
+        return M.first
+    end
+    local kind = M.seen[n] and M.seen[n].kind or L.kind[n] or 1
+    local l = kind == XECUTE and level_at(n)
+    return names[l and l.code.kind == "routine" and 1 or kind]
 end
 
 -- $STACK(n, item)

@@ -34,7 +34,8 @@ list("mumps.values.number", {"str", "num", "truth", "int", "add", "sub", "mul", 
     "neg", "plus",
     "is_lt", "is_gt"})
 list("mumps.values.decimal", {"nadd", "nsub", "nmul", "ndiv", "nidiv", "nmod", "nneg", "nplus", "canon"})
-list("mumps.values.text", {"is_eq", "is_contains", "is_follows", "is_sortsafter", "concat", "concat_list"})
+list("mumps.values.text", {"is_eq", "is_contains", "is_follows", "is_sortsafter",
+    "is_sortsafter_known", "concat", "concat_list"})
 list("mumps.values.piece", {"piece1"})
 list("mumps.values.pattern", {"is_match"})
 list("mumps.runtime.symbols", {"new", "new_except", "kill_except", "undefined", "fraction",

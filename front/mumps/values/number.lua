@@ -64,13 +64,13 @@ local truth = N.truth
 
 local function whole_part(s)
     local code = canonical(s, #s, out)
-    if code < 0 then return 0 end
+    if code < 0 then return fail(troubles[code]) end
     if code == 0 then return out.value end
     local digits = match(ffi.string(out.text, code), "^-?%d*")
     return (tonumber(digits) or 0) + 0
 end
 
--- A count among arguments: without its fraction, held within 32 bits; 0 if it is too large for a number.
+-- A count among arguments: without its fraction, held within 32 bits.
 local function int(v)
     if type(v) == "string" then
         local n = integer(v, #v)

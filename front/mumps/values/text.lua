@@ -44,19 +44,25 @@ function T.follows(a, b)
     return is_follows(a, b) and 1 or 0
 end
 
+local function is_sortsafter(a, b)
+    return before(key(b), key(a))
+end
+T.is_sortsafter = is_sortsafter
+
 -- A text that is too large for a number, if it is taken for one, has no place in the order.
-local function placed(k)
+local function placed(v)
+    local k = key(v)
     if type(k) == "string" then number.num(k) end
     return k
 end
 
-local function is_sortsafter(a, b)
-    return before(placed(key(b)), placed(key(a)))
+-- Of two constants: GT.M's compiler compares them, and makes numbers of them.
+function T.is_sortsafter_known(a, b)
+    return before(placed(b), placed(a))
 end
-T.is_sortsafter = is_sortsafter
 
 function T.sortsafter(a, b)
-    return is_sortsafter(a, b) and 1 or 0
+    return T.is_sortsafter_known(a, b) and 1 or 0
 end
 
 -- ------------------------------------------------------------------- joining
