@@ -2,8 +2,8 @@
 --
 -- N programs of each mode (programs.lua) in batches. PROGRAM in the environment is caret-m, build/caret-m if
 -- it is not set. A program whose output differs is made smaller, by leaving out lines and commands while it
--- differs, and printed with both outputs; those that differ as docs/m.md says are counted alone. The exit status
--- is 1 if others do, 77 without fis-gtm or caret-m.
+-- differs, and printed with both outputs; those that differ as docs/m.md says are counted alone. The exit
+-- status is 1 if others do, 77 without fis-gtm or caret-m.
 
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = here .. "/?.lua;" .. package.path
@@ -58,8 +58,8 @@ local function differ(a, b)
     return x ~= y and without_last_error(x) ~= without_last_error(y)
 end
 
--- What docs/m.md lists under "What differs from YottaDB", as far as the text of a program can tell. In commands
--- that both have & or ! and call something all operands are evaluated there.
+-- What docs/m.md lists under "What differs from YottaDB", as far as the text of a program can tell. In
+-- commands that both have & or ! and call something all operands are evaluated there.
 local function is_listed(code)
     for _, line in ipairs(code) do
         local literal = line:match("x \"(.*)$")
@@ -232,5 +232,6 @@ for _, which in ipairs(modes) do
         bad = bad + run_batch(seed + at, math.min(batch, count - at), which, program)
     end
 end
-print(("%d programs of each of %d kinds, %d differ, %d as docs/m.md has it"):format(count, #modes, bad, listed))
+local result = "%d programs of each of %d kinds, %d differ, %d as docs/m.md has it"
+print(result:format(count, #modes, bad, listed))
 os.exit(bad == 0 and 0 or 1)

@@ -5,10 +5,10 @@
 -- codes[id] says whose it is and has `map`, Lua line -> M line.  Functions whose line is not in the map
 -- (entries of labels) are not levels; nor is what was compiled for an indirection (kind "i").
 --
--- failed[n] is where level n was when the newest error passed it. seen[n] is the same for the first error:
--- $STACK() has that until $ECODE is emptied, and above it what the trap of that very level calls. An error in
--- what the first one's $ETRAP called is added above it, at one level more if it is in the trap itself; later
--- ones are not.
+-- failed[n] is where level n was when the newest error passed it. seen[n] is the same for the first error, of
+-- 256 levels, as in GT.M: $STACK() has that until $ECODE is emptied, and above it what the trap of that very
+-- level calls. An error in what the first one's $ETRAP called is added above it, at one level more if it is in
+-- the trap itself; later ones are not.
 
 local symbols = require "mumps.runtime.symbols"
 local getinfo, match, gsub, sub = debug.getinfo, string.match, string.gsub, string.sub
@@ -26,6 +26,7 @@ local L = {n = 0, kind = {[0] = 0}, limit = 150}
 M.L = L
 local names = {"DO", "$$", "XECUTE", "DO"}
 local XECUTE = 3
+local RECORDED = 255 -- the last level that the record of an error has
 
 -- ---- places
 
@@ -158,7 +159,7 @@ local function remember(n, as, e, code, line)
         return
     end
     M.failed[n] = {code = code, line = line, kind = L.kind[n], ecode = e and M.error.ecode(e) or ""}
-    if as and not M.seen[as] then
+    if as and as <= RECORDED and not M.seen[as] then
         M.seen[as] = M.failed[n]
         M.highest = as > M.highest and as or M.highest
     end
@@ -176,8 +177,11 @@ local function note(n, e, code, line)
         M.base = n
         remember(n, n, e, code, line)
         for _, l in ipairs(M.live(4, code and n - 1 or n)) do
-            M.seen[l.n] = M.seen[l.n] or l
+            if l.n <= RECORDED then
+                M.seen[l.n] = M.seen[l.n] or l
+            end
         end
+        M.highest = math.min(n, RECORDED)
     else
         remember(n, M.handling == M.base and (n == M.base and n + 1 or n) or nil, e, code, line)
     end
