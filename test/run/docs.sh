@@ -5,7 +5,7 @@
 
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
-need lua5.4
+need lua5.4 caret
 cd "$dir" || exit 1
 
 # ---- the reference
@@ -29,7 +29,7 @@ else
 fi
 
 # ---- parameters, commands, errors, methods: what pages name is there, and what is there they name
-lua5.4 "$source/test/run/pages.lua" "$source" >out 2>&1 && [ "$(wc -l <out)" = 1 ] && [ "$(cat out)" -gt 250 ]
+lua5.4 "$source/test/run/pages.lua" "$source" "$caret" >out 2>&1 && [ "$(wc -l <out)" = 1 ] && [ "$(cat out)" -gt 250 ]
 note $? "names in the documents are those of the program"
 
 # ---- the C examples, each a program

@@ -1,5 +1,5 @@
--- lua5.4 pages.lua SOURCE: lists of names in the documents, beside what the program has.  A line for each
--- name that is missing on a page, or that only the page has; the last line tells how many were looked at.
+-- lua5.4 pages.lua SOURCE TOOL: lists of names in the documents, beside what the program has.  A line for
+-- each name that is missing on a page, or that only the page has; the last one tells how many were looked at.
 
 local source = arg[1]
 local looked = 0
@@ -83,5 +83,25 @@ compare(page, all(text, "`([%w]+)`"), all(groups:gsub('{"[^"]*", ', "{"), '"([^"
 page = "docs/guide/cache.md"
 compare(page, first_column(page, "## Methods", "## When it is full"),
     all(read "front/lua/caret/cache.lua", "\n[function ]*Cache[:.](%a[%a_]+)"))
+
+-- ---- exceptions of Python
+
+page = "docs/python/errors.md"
+local classes = all(read "front/python/error.c", '\n    {[%u_%d]+, [%u_%d]+, "(%w+)"')
+for _, name in ipairs {"Restart", "Rollback"} do classes[#classes + 1] = name end
+compare(page, first_column(page, "| classes |", "Other types"), classes)
+
+-- ---- commands of python -m caret
+
+page = "docs/python/command-line.md"
+local commands = read "front/python/caret/__main__.py":match "\nCOMMANDS: [^\n]*\n(.-)\n}"
+compare(page, first_column(page, "| command |", "The status is"), all(commands, '"(%l+)": %('))
+
+-- ---- rows of the benchmark 3n+1
+
+page = "docs/benchmark.md"
+local list = assert(io.popen(("'%s' 3n1 --list"):format(arg[2])))
+compare(page, first_column(page, "| row | how |", "Each is written"), all("\n" .. list:read "*a", "\n(%S+)"))
+list:close()
 
 print(looked)
