@@ -266,7 +266,7 @@ static void sweep_tokens(struct caret__pg_conn *c)
 
 /* ---- once, and again if need be ---- */
 
-static int once(struct caret__pg_conn *c, const struct changes *w, unsigned *waits)
+static int once(struct caret__pg_conn *c, const struct changes *w)
 {
     char started[sizeof c->data.started];
     int backend = c->data.backend;
@@ -277,7 +277,7 @@ static int once(struct caret__pg_conn *c, const struct changes *w, unsigned *wai
         return after_loss(c, w, backend, started);
     if (rc != CARET__LINK_FAILED)
         return rc;
-    bool again = caret__pg_again(c, waits);
+    bool again = caret__pg_again(c);
     if (again && !w->seen)
         return CARET_NONE;
     return again ? CARET_RESTART : caret__pg_fail(c, &c->data, rc);
@@ -286,8 +286,8 @@ static int once(struct caret__pg_conn *c, const struct changes *w, unsigned *wai
 static int do_changes(struct caret__pg_conn *c, const struct changes *w)
 {
     uint64_t until = 0;
-    unsigned waits = 0;
 
+    c->waits = c->begun ? c->waits : 0;
     for (unsigned n = 0;; n++) {
         if (caret__unlikely(c->data.pq == NULL)) {
             if (w->seen)
@@ -298,7 +298,7 @@ static int do_changes(struct caret__pg_conn *c, const struct changes *w)
             if (!connected)
                 return caret__pg_fail(c, &c->data, CARET__LINK_LOST);
         }
-        int rc = once(c, w, &waits);
+        int rc = once(c, w);
         if (rc != CARET_NONE)
             return rc;
         caret__pg_pause(c, n);
@@ -315,6 +315,8 @@ int caret__pg_commit(void *conn, const struct caret__store_op *ops, size_t n, un
         rc = CARET_RESTART;
     if (rc == CARET_OK)
         rc = check(c, &w);
+    for (size_t i = 0; i < n; i++)
+        caret__pg_note(c, ops[i].key);
     w.token = n != 0 && (flags & CARET__STORE_BATCH) == 0 && !CARET_SEEDED("store_no_token");
     if (rc == CARET_OK && (n != 0 || (c->reading && !c->snapshot)))
         rc = do_changes(c, &w);

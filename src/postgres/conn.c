@@ -17,6 +17,12 @@
  * A read that the session does not wait for any more gives its connection up, as its answer may still come.
  * A conflict is followed by a pause of 0.1 ms * 2^n, at most 100 ms, of which a random half is taken away: two that
  * restart in step would meet again.
+ *
+ * A transaction that began again three times is `alone`: it locks the rows that it reads, so that others' writes wait
+ * (the floor).  In the order of a program two of these wait for each other in a ring, and the server looks for rings
+ * only after a second.  So the keys that attempts read and set are noted after the first restart, and the first
+ * statement of one that is alone locks them all, in key order, which is the order of every commit: there is no ring.
+ * Keys that it had not read before, those of walks, and more than NOTED_MOST bytes are locked as they come.
  */
 #include <stdlib.h>
 #include <sys/random.h>
@@ -29,6 +35,7 @@
 
 #define PAUSE_NS      100000u
 #define PAUSE_NS_MOST 100000000u
+#define NOTED_MOST    65536u /* arbitrary */
 
 /* A new name for the commits of this connection. */
 void caret__pg_token_new(struct caret__pg_conn *c)
@@ -81,6 +88,7 @@ static void free_conn(struct caret__pg_conn *c)
 {
     free(c->a.data);
     free(c->b.data);
+    free(c->noted.data);
     free(c);
 }
 
@@ -142,6 +150,9 @@ int caret__pg_begin(void *conn, enum caret__store_begin how, unsigned restarts)
         caret__pg_pause(c, restarts - 2);
     caret__pg_page_drop(c);
     c->begun = true;
+    c->restarts = restarts;
+    if (restarts == 0)
+        c->waits = c->noted.n = 0;
     c->broken = c->reading = false;
     c->snapshot = how == CARET__STORE_READS;
     c->alone = !c->snapshot && !c->db->read_only && (restarts >= 3 || how == CARET__STORE_ALONE);
@@ -171,14 +182,37 @@ void caret__pg_rollback(void *conn)
     caret__pg_idle(c);
 }
 
+void caret__pg_note(struct caret__pg_conn *c, struct caret__bytes key)
+{
+    if (caret__likely(!c->begun || c->restarts == 0) || c->noted.len > NOTED_MOST)
+        return;
+    if (c->noted.n == 0)
+        caret__pg_array_begin(&c->noted);
+    caret__pg_array_add(&c->noted, key);
+}
+
+/* With BEGIN.  Without memory they are locked as they come. */
+static bool lock_noted(struct caret__pg_conn *c)
+{
+    struct caret__param list = {NULL, 0};
+
+    if (c->alone && c->begun && !c->reading && c->noted.n != 0)
+        list = caret__pg_array_end(&c->noted);
+    if (list.data != NULL)
+        caret__link_add(&c->data, CARET__SQL_LOCK_ROWS, &list);
+    return list.data != NULL;
+}
+
 void caret__pg_open_batch(struct caret__pg_conn *c)
 {
+    c->ordered = false;
     if (CARET_SEEDED("store_reads_unseen"))
         return;
     if (c->begun ? !c->reading : !c->db->one_trip)
         caret__link_add(&c->data, c->snapshot ? CARET__SQL_BEGIN_READS : CARET__SQL_BEGIN, NULL);
     if (c->snapshot && !c->reading && c->db->product == CARET__PG_POSTGRES)
         caret__link_add(&c->data, CARET__SQL_LASTS, NULL); /* it holds back nobody: so it may be idle */
+    c->ordered = lock_noted(c);
     c->reading = c->begun;
 }
 
@@ -204,12 +238,13 @@ static bool is_locked(const struct caret__link *l)
     return strcmp(l->state, "55P03") == 0;
 }
 
-bool caret__pg_again(const struct caret__pg_conn *c, unsigned *waits)
+bool caret__pg_again(struct caret__pg_conn *c)
 {
     if (!is_locked(&c->data))
         return caret__sqlstate_again(c->data.state);
-    ++*waits;
-    return c->db->way.silence_ms < 0 || *waits * caret__pg_locked_ms(c->db) < (unsigned)c->db->way.silence_ms;
+    c->waits++;
+    return c->db->way.silence_ms < 0 ||
+           c->waits * caret__pg_locked_ms(c->db) < (unsigned)c->db->way.silence_ms;
 }
 
 int caret__pg_fail(struct caret__pg_conn *c, const struct caret__link *l, int rc)
@@ -237,12 +272,20 @@ static void clear_failed(struct caret__pg_conn *c)
     caret__pg_abandon(c);
 }
 
+/* What was asked for is all that is left. */
+static int keep_asked(struct caret__pg_conn *c)
+{
+    if (caret__unlikely(c->ordered))
+        caret__pq.clear(caret__link_take(&c->data, 0));
+    return CARET_OK;
+}
+
 static int read_until_done(struct caret__pg_conn *c, int (*add)(struct caret__pg_conn *c, void *arg),
                            void *arg)
 {
     uint64_t until = 0;
-    unsigned waits = 0;
 
+    c->waits = c->begun ? c->waits : 0;
     for (unsigned n = 0;; n++) {
         bool seen = c->reading;
         if (c->broken)
@@ -262,9 +305,8 @@ static int read_until_done(struct caret__pg_conn *c, int (*add)(struct caret__pg
         }
         rc = caret__link_run(&c->data);
         if (caret__likely(rc == CARET_OK))
-            return CARET_OK;
-        bool again =
-            rc == CARET__LINK_LOST ? !c->data.silent && !c->data.stopped : caret__pg_again(c, &waits);
+            return keep_asked(c);
+        bool again = rc == CARET__LINK_LOST ? !c->data.silent && !c->data.stopped : caret__pg_again(c);
         int code = again ? CARET_RESTART : caret__pg_fail(c, &c->data, rc);
         clear_failed(c);
         c->broken = c->begun && (seen || !again);

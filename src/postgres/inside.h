@@ -77,9 +77,13 @@ struct caret__pg_conn {
     bool broken;                    /* the transaction is over, by a conflict or a lost connection */
     bool alone;                     /* reads wait for others' writes */
     bool snapshot;
-    size_t held;       /* names */
-    bool evicted;      /* to be told */
-    uint8_t token[16]; /* the next one: eight random bytes of the connection, eight that count */
+    unsigned waits;    /* for what others have locked: of one call, or of all attempts of a transaction */
+    unsigned restarts; /* of the transaction */
+    bool ordered;      /* the first statement of the batch locks what was noted */
+    struct caret__pg_array noted; /* keys that earlier attempts read and set */
+    size_t held;                  /* names */
+    bool evicted;                 /* to be told */
+    uint8_t token[16];            /* the next one: eight random bytes of the connection, eight that count */
     uint64_t tokens, tokens_done;
     struct caret__rand rand;
     struct caret__pg_array a, b;
@@ -129,6 +133,9 @@ static inline int caret__pg_add_get(struct caret__pg_conn *c, void *arg)
 void caret__pg_open_batch(struct caret__pg_conn *c);
 void caret__pg_close_batch(struct caret__pg_conn *c);
 
+/* A key that the transaction reads or sets: when it is alone, after more restarts, it is locked with the others. */
+void caret__pg_note(struct caret__pg_conn *c, struct caret__bytes key);
+
 /* End the transaction, without a word; or with ROLLBACK, not waited for. */
 void caret__pg_idle(struct caret__pg_conn *c);
 void caret__pg_abandon(struct caret__pg_conn *c);
@@ -148,9 +155,9 @@ static inline unsigned caret__pg_locked_ms(const struct caret__pg_db *db)
     return most < CARET__PG_LOCKED_MS ? most : CARET__PG_LOCKED_MS;
 }
 
-/* Is what the server refused to be tried again?  *waits (0 before the first time) counts waits for what another session
- * has locked: they end after as long as a silent server is given. */
-bool caret__pg_again(const struct caret__pg_conn *c, unsigned *waits);
+/* Is what the server refused to be tried again?  Waits for what another session has locked end after as long as a
+ * silent server is given, whether the transaction began again meanwhile or not. */
+bool caret__pg_again(struct caret__pg_conn *c);
 
 /* Why the last run of the link failed, for the caller. */
 int caret__pg_fail(struct caret__pg_conn *c, const struct caret__link *l, int rc);

@@ -23,6 +23,7 @@ int caret__pg_get(void *conn, struct caret__bytes key, struct caret__bytes *valu
     struct caret__pg_conn *c = conn;
     int rc = caret__pg_enter(c);
 
+    caret__pg_note(c, key);
     if (rc == CARET_OK)
         rc = caret__pg_read(c, caret__pg_add_get, &key);
     if (rc != CARET_OK)
@@ -82,6 +83,8 @@ int caret__pg_get_many(void *conn, const struct caret__bytes *keys, size_t n, ca
 
     if (rc != CARET_OK || n == 0)
         return rc;
+    for (size_t i = 0; i < n; i++)
+        caret__pg_note(c, keys[i]);
     rc = caret__pg_read(c, add_many, &m);
     for (size_t i = 0; rc == CARET_OK && i < c->data.nrows; i++) {
         const struct pg_result *r = c->data.rows[i];
