@@ -25,6 +25,9 @@ part()
 part "suite" sh "$source/test/with_postgres.sh" sh "$source/test/store/suite.sh" long
 part "a thousand sessions" env CARET_TEST_SESSIONS=1050 sh "$source/test/with_postgres.sh" -c 'max_connections = 1010' \
     "$build/test/test_store_crowd"
+part "all that befalls a server" env \
+    CARET_TEST_FAULTS='restarted killed readonly readonly_ended password revoked dropped locked timeout ended' \
+    sh "$source/test/run/store_phases.sh"
 part "failovers" sh "$source/test/store/failover.sh" $((20 * times)) cuts
 
 # -------------------------------------------------- one server, a bad network
