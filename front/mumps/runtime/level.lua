@@ -6,9 +6,9 @@
 -- (entries of labels) are not levels; nor is what was compiled for an indirection (kind "i").
 --
 -- failed[n] is where level n was when the newest error passed it. seen[n] is the same for the first error, of
--- 256 levels, as in GT.M: $STACK() has that until $ECODE is emptied, and above it what the trap of that very
--- level calls. An error in what the first one's $ETRAP called is added above it, at one level more if it is in
--- the trap itself; later ones are not.
+-- 256 levels, as in GT.M: $STACK() has that until $ECODE is emptied, and above it what the trap of that level
+-- calls. An error in what the first one's $ETRAP called is added above it, at one level more if it is in the
+-- trap itself; later ones are not.
 
 local symbols = require "mumps.runtime.symbols"
 local getinfo, match, gsub, sub = debug.getinfo, string.match, string.gsub, string.sub
