@@ -8,6 +8,7 @@ folder = tempfile.TemporaryDirectory(prefix="caret-python-")
 os.environ.pop("ydb_gbldir", None)
 os.environ["CARET_DB"] = os.path.join(folder.name, "test.caret")
 
+import caret  # noqa: E402
 from caret import yottadb  # noqa: E402
 from caret.yottadb import _yottadb  # noqa: E402
 
@@ -52,6 +53,90 @@ class Functions(unittest.TestCase):
             yottadb.set("^t", (long,), "")
         self.assertEqual(e.exception.code(), yottadb.YDB_ERR_GVSUBOFLOW)
 
+    def test_a_local_that_moves_away_while_its_node_is_known(self):
+        yottadb.set("t", ("a",), "1")
+        self.assertEqual(yottadb.get("t", ("a",)), b"1")
+        yottadb.set("t", ("x" * 5000,), "long")  # all of t is in another place now
+        yottadb.set("t", ("a",), "2")
+        self.assertEqual((yottadb.get("t", ("a",)), yottadb.get("t", ["a"])), (b"2", b"2"))
+        self.assertEqual(list(yottadb.nodes("t")), [(b"a",), (b"x" * 5000,)])
+
+    def test_what_is_looked_at_also_in_known_variables(self):
+        for name in ("^t", "t", b"^t", b"t"):
+            for _ in range(2):
+                yottadb.set(name, ("1",), "x")
+                self.assertEqual(yottadb.get(name, (b"1",)), b"x")
+                for bad in ((1,), (None,), (True,), ("1", 2.0), (["1"],), ({},), 1):
+                    for f in (yottadb.get, yottadb.set, yottadb.data, yottadb.lock_incr, yottadb.node_next):
+                        self.assertRaises(TypeError, f, name, bad)
+                self.assertRaises(ValueError, yottadb.get, name, ("1",) * 32)
+                self.assertRaises(ValueError, yottadb.get, name, ("x" * (1 << 20) + "x",))
+            yottadb.set(name, ("2", "3"), "y")
+            self.assertEqual([yottadb.subscript_next(name, ("1",)), yottadb.get(name, (b"2", "3"))], [b"2", b"y"])
+            for f in (yottadb.lock_incr, yottadb.lock_decr) * 2:
+                f(name, ("1", "x" * 255))
+            with self.assertRaises(yottadb.YDBError) as e:
+                yottadb.lock_incr(name, ("1", "x" * 256))
+            self.assertEqual(e.exception.code(), yottadb.YDB_ERR_LOCKSUB2LONG)
+
+    def test_more_places_than_are_kept(self):
+        for i in range(3000):
+            yottadb.set("^t", (str(i),), str(i))
+        self.assertEqual([yottadb.get("^t", (str(i),)) for i in range(3000)], [b"%d" % i for i in range(3000)])
+        self.assertEqual(list(yottadb.subscripts("^t", ("",))), [b"%d" % i for i in range(3000)])
+        self.assertEqual(len(list(yottadb.nodes("^t"))), 3000)
+        for table in (_yottadb._kept, _yottadb._tops, _yottadb._locks):
+            self.assertLessEqual(len(table), _yottadb._KEPT)
+
+    def test_another_database(self):
+        before = yottadb.get("$zgbldir") or os.environ["CARET_DB"]
+        yottadb.set("^t", ("a",), "here")
+        yottadb.lock_incr("^t", ("a",))
+        yottadb.set("$zgbldir", (), os.path.join(folder.name, "other.caret"))
+        self.assertEqual((yottadb.get("^t", ("a",)), yottadb.get("^t", ("b",))), (None, None))
+        other = _yottadb.database()
+        with other.session() as s:
+            self.assertTrue(s["^t", "a"].acquire(0))  # what is held is of the first one
+        yottadb.lock_incr("^t", ("a",))
+        with other.session() as s:
+            self.assertFalse(s["^t", "a"].acquire(0))
+        yottadb.lock()
+        yottadb.set("$zgbldir", (), before)
+        self.assertEqual(yottadb.get("^t", ("a",)), b"here")
+        yottadb.lock()
+
+    def test_the_empty_subscript_ends_loops(self):
+        for name in ("^t", "t"):
+            yottadb.set(name, ("",), "first")
+            yottadb.set(name, ("5",), "x")
+            self.assertRaises(yottadb.YDBNodeEnd, yottadb.subscript_previous, name, ("5",))
+            self.assertEqual(list(reversed(yottadb.subscripts(name, ("",)))), [b"5"])
+            yottadb.delete_node(name, ("",))
+            self.assertEqual(list(reversed(yottadb.nodes(name, ("",)))), [(b"5",)])
+
+    def test_values_that_are_not_bytes(self):
+        for sub in ("n", "x" * 5000):
+            yottadb.set("t", (sub,), "text")
+            self.assertEqual(yottadb.get("t", (sub,)), b"text")
+        for node in (yottadb.Node("^t"), yottadb.Node("t")):
+            node.value = None
+            self.assertEqual(node.value, b"")
+            self.assertRaises(TypeError, node.set, 1)
+            self.assertRaises(ValueError, node.incr, b"seven")
+
+    def test_special_variables(self):
+        self.assertEqual((yottadb.get(b"$tlevel"), yottadb.get("$tlevel")), (b"0", b"0"))
+        yottadb.set(b"$zmaxtptime", (), b"7")
+        self.assertEqual(yottadb.get("$zmaxtptime"), b"7")
+        for code, call in (("ISVSUBSCRIPTED", lambda: yottadb.get("$none", ("x",))),
+                           ("ISVSUBSCRIPTED", lambda: yottadb.data("$tlevel", ("x",))),
+                           ("ISVSUBSCRIPTED", lambda: yottadb.set("$zstatus", ("x",), "1")),
+                           ("SVNOSET", lambda: yottadb.set("$tlevel", ("x",), "1")),
+                           ("INVSVN", lambda: yottadb.set("$none", (), "1"))):
+            with self.assertRaises(yottadb.YDBError) as e:
+                call()
+            self.assertEqual(e.exception.code(), getattr(yottadb, "YDB_ERR_" + code))
+
     def test_errors(self):
         for code, call in ((yottadb.YDB_ERR_INVVARNAME, lambda: yottadb.get("a b")),
                            (yottadb.YDB_ERR_INVSVN, lambda: yottadb.get("$none")),
@@ -86,6 +171,28 @@ class Functions(unittest.TestCase):
         self.assertRaises(yottadb.YDBTPRollback, again, yottadb.YDBTPRollback)
         self.assertEqual(node["n"].value, b"1")
         self.assertEqual(yottadb.get("$tlevel"), b"0")
+
+    def test_what_a_transaction_is_left_by(self):
+        class Odd(int):
+            pass
+
+        def left_by(body):
+            try:
+                return _yottadb.tp(body)
+            except BaseException as e:
+                return type(e)
+
+        def raising(e):
+            yottadb.set("^t", (), "1")
+            raise e
+
+        for e in (caret.Rollback("x"), caret.NotLocked("x"), KeyboardInterrupt(), ValueError()):
+            self.assertIs(left_by(lambda: raising(e)), type(e))
+        self.assertEqual([left_by(lambda: status) for status in (False, Odd(0), 7, "0", None, yottadb.YDB_TP_ROLLBACK)],
+                         [0, 0, yottadb.YDBError, TypeError, TypeError, yottadb.YDBTPRollback])
+        runs = []
+        self.assertEqual(left_by(lambda: runs.append(1) or 0 if runs else raising(runs.append(0) or caret.Restart())), 0)
+        self.assertEqual((yottadb.get("^t"), runs, yottadb.get("$tlevel")), (None, [0, 1], b"0"))
 
     def test_restarts_restore_locals(self):
         runs = []

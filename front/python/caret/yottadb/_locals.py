@@ -19,15 +19,16 @@ Path = tuple[tuple[Any, ...], ...]
 Saved = dict[str, list[tuple[tuple[bytes, ...], bytes]]]
 
 store = caret.local()
+moved = False  # was there ever a Long, in any thread?
 _NUMBER = re.compile(rb"-?(?:[1-9]\d*(?:\.\d*[1-9])?|\.\d*[1-9])\Z|0\Z")
 _AFTER = ((3,),)  # after all subscripts
 
 
 def out(sub: Any) -> bytes:
     """A subscript as bytes."""
-    if isinstance(sub, bytes):
-        return sub
-    return str(sub).encode("utf-8", "surrogateescape")
+    if sub.__class__ is int:
+        return b"%d" % sub
+    return sub if isinstance(sub, bytes) else str(sub).encode("utf-8", "surrogateescape")
 
 
 def collate(sub: bytes) -> tuple[Any, ...]:
@@ -80,8 +81,8 @@ class Place:
     def bytes(self) -> Union[Bytes, None]:
         return self.tree.values.get(self.path)
 
-    def set(self, value: Bytes) -> None:
-        self.tree.put(self.path, value)
+    def set(self, value: Union[str, Bytes]) -> None:
+        self.tree.put(self.path, value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value)
 
     def delete(self) -> None:
         self.tree.take(self.path, False)
@@ -94,6 +95,8 @@ class Place:
         after = bisect_right(self.tree.keys, self.path)
         below = after < len(self.tree.keys) and self.tree.keys[after][: len(self.path)] == self.path
         return (self.path in self.tree.values) + 10 * below
+
+    is_local = True
 
     @property
     def sub(self) -> Any:
@@ -157,6 +160,8 @@ def place(name: str, subs: tuple[bytes, ...]) -> Any:
 
 def _moved(name: str) -> Long:
     """What a variable of the engine has, in a Long instead."""
+    global moved
+    moved = True
     tree = Long()
     for subs, value in _nodes(name):
         tree.put(tuple(collate(sub) for sub in subs), value)

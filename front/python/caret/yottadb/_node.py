@@ -10,11 +10,14 @@ from ._errors import YDB_DEL_NODE, YDB_DEL_TREE, YDB_MAX_SUBS, YDBNodeEnd
 
 Text = Union[str, bytes]
 Number = Union[int, float, str, bytes]
+_new = object.__new__
 
 
 def increment(value: Any) -> Text:
     """What is to be added, as text."""
     if isinstance(value, (str, bytes)):
+        if isinstance(value, bytes):
+            float(value)  # as YDBPython does: ValueError for what is not a number; its rounding is not ours
         return value
     if not isinstance(value, (int, float)):
         raise TypeError("unsupported operand type(s) for +=: must be 'int', 'float', 'str', or 'bytes'")
@@ -91,7 +94,9 @@ class NodesIterReversed(NodesIter):
     def _first(self) -> Optional[tuple[Any, ...]]:
         at: tuple[Any, ...] = self.subsarray
         if at and not low.data(self.name, at):
-            return None
+            if at[-1] not in ("", b""):
+                return None
+            at = at[:-1]  # from the end
         try:
             while len(at) < YDB_MAX_SUBS:
                 at = (*at, low.subscript_previous(self.name, (*at, "")))
@@ -139,6 +144,11 @@ class Node:
         return "%s(%s)" % (name, subs) if subs else name
 
     def __getitem__(self, item: Any) -> Any:
+        if self.__class__ is Node and len(self._subsarray) < YDB_MAX_SUBS:  # __init__ would find nothing
+            child = _new(Node)
+            child._name = self._name
+            child._subsarray = [*self._subsarray, item]
+            return child
         return type(self)(self._name, [*self._subsarray, item])
 
     def __setitem__(self, item: Any, value: Any) -> None:
@@ -179,18 +189,18 @@ class Node:
         return type(self)(self._name, [*self._subsarray, *args])
 
     def get(self) -> Optional[bytes]:
-        return low.get(*self._at)
+        return low.get(self._name, tuple(self._subsarray))
 
     def set(self, value: Text = "") -> None:
-        low.set(*self._at, value)
+        low.set(self._name, tuple(self._subsarray), value)
 
     @property
     def value(self) -> Optional[bytes]:
-        return low.get(*self._at)
+        return low.get(self._name, tuple(self._subsarray))
 
     @value.setter
     def value(self, value: Text) -> None:
-        low.set(*self._at, value)
+        low.set(self._name, tuple(self._subsarray), value)
 
     def mutate(self, name: Text) -> Any:
         """The same with another last subscript, or name: itself if it may be changed, else a copy."""

@@ -13,7 +13,6 @@ from typing import Any, Callable, Optional, Sequence, Union
 
 import caret
 from caret import _core
-from caret._core import Frame
 
 from . import _arguments as arguments
 from . import _locals
@@ -39,6 +38,8 @@ _KEPT = 1024
 _PLAIN = frozenset((str, bytes))  # values that go to the engine as they are, unless they may be too long
 _SHORT = YDB_MAX_STR // 4
 _kept: dict[Any, Any] = {}  # nodes by name and subscripts, as they were told
+_tops: dict[Any, Any] = {}  # variables by name, as it was told: names that were looked at
+_locks: dict[Any, Any] = {}  # what locks are taken on, like _kept
 _state: dict[str, Any] = {"db": None, "gbldir": None, "maxtptime": 0}
 _opening = threading.Lock()
 
@@ -74,17 +75,19 @@ def _no_directory(path: str, e: Exception) -> YDBError:
 
 def database() -> Any:
     """The database: of $ZGBLDIR, $ydb_gbldir, $CARET_DB, or ./data.caret."""
-    with _opening:
-        if _state["db"] is None:
-            _state["db"] = _open(_path())
-        return _state["db"]
+    if _state["db"] is None:
+        with _opening:
+            if _state["db"] is None:
+                _state["db"] = _open(_path())
+    return _state["db"]
 
 
 def _change_database(path: bytes) -> None:
     with _opening:
         _state["gbldir"] = path.decode("utf-8", "surrogateescape")
         _state["db"] = _open(_path())
-        _kept.clear()
+        for table in (_kept, _tops, _locks):
+            table.clear()
 
 
 def _engine_error(e: BaseException, what: str = "") -> BaseException:
@@ -111,29 +114,54 @@ ENGINE = (caret.Error, caret.Restart)
 # ------------------------------------------------------------------ nodes
 
 
+def _keep(table: dict[Any, Any], key: Any, node: Any) -> Any:
+    if len(table) >= _KEPT:
+        table.clear()
+    table[key] = node
+    return node
+
+
+def _known(varname: Any, subsarray: Any) -> Any:
+    """The node, if nothing has to be looked at: it is kept, or its variable is and the subscripts are str or bytes."""
+    try:
+        node = _kept.get((varname, subsarray))
+        if node is not None:
+            return node
+        top = _tops.get(varname)
+    except TypeError:  # what has no hash: a list
+        return None
+    if top is None or subsarray.__class__ is not tuple:
+        return None
+    for sub in subsarray:
+        if sub.__class__ not in _PLAIN:
+            return None
+    try:
+        if top.is_local:
+            return None if _locals.moved else top[subsarray]
+        return _keep(_kept, (varname, subsarray), top[subsarray])
+    except (caret.Error, ValueError):  # too long, or too many: _place() tells it in the words that are expected
+        return None
+
+
 def _place(varname: Any, subsarray: Any, function: str) -> Any:
     """The node of a name with subscripts."""
-    if subsarray.__class__ is tuple:
-        try:
-            return _kept[varname, subsarray]
-        except (KeyError, TypeError):
-            pass
+    node = _known(varname, subsarray)
+    if node is not None:
+        return node
     name, subs = arguments.name(varname), arguments.subscripts(subsarray)
     if name.startswith("$"):
-        raise _unsupported(name, function)
+        raise _unsupported(name, subs, function)
     if not _NAME.match(name):
         raise error("INVVARNAME", name)
-    if not name.startswith("^"):
+    top = (database() if name.startswith("^") else _locals.store)[name]
+    if varname.__class__ in _PLAIN:
+        _keep(_tops, varname, top)
+    if top.is_local:
         return _locals.place(name, subs)
     try:
-        node = database()[(name, *subs)]
+        return top[subs]
     except caret.Key2Big as e:
         raise _engine_error(e, name + "(*") from None
-    if subsarray.__class__ is tuple:
-        if len(_kept) >= _KEPT:
-            _kept.clear()
-        _kept[varname, subsarray] = node
-    return node
 
 
 def data(varname: Text, subsarray: Subs = ()) -> int:
@@ -147,11 +175,10 @@ def data(varname: Text, subsarray: Subs = ()) -> int:
 
 def get(varname: Text, subsarray: Subs = ()) -> Optional[bytes]:
     """The value of a node, or None."""
-    try:
-        node = _kept[varname, subsarray]
-    except (KeyError, TypeError):
-        if varname.__class__ is str and varname[:1] == "$":
-            return _special(varname, arguments.subscripts(subsarray))
+    node = _known(varname, subsarray)
+    if node is None:
+        if isinstance(varname, (str, bytes)) and varname[:1] in ("$", b"$"):
+            return _special(arguments.name(varname), arguments.subscripts(subsarray))
         node = _place(varname, subsarray, "get")
     try:
         value: Optional[bytes] = node.bytes
@@ -160,13 +187,14 @@ def get(varname: Text, subsarray: Subs = ()) -> Optional[bytes]:
         raise _engine_error(e) from None
 
 
-def set(varname: Text, subsarray: Subs = (), value: Text = "") -> None:
-    """Set the value of a node."""
-    try:
-        node = _kept[varname, subsarray]
-    except (KeyError, TypeError):
-        if varname.__class__ is str and varname[:1] == "$":
-            return _set_special(varname, arguments.text(value))
+def set(varname: Text, subsarray: Subs = (), value: Optional[Text] = "") -> None:
+    """Set the value of a node; None is the empty one."""
+    if value is None:
+        value = b""
+    node = _known(varname, subsarray)
+    if node is None:
+        if isinstance(varname, (str, bytes)) and varname[:1] in ("$", b"$"):
+            return _set_special(arguments.name(varname), arguments.subscripts(subsarray), arguments.text(value))
         node = _place(varname, subsarray, "set")
     if value.__class__ not in _PLAIN or len(value) > _SHORT:
         value = arguments.text(value)
@@ -221,7 +249,7 @@ def _step(varname: Text, subsarray: Subs, function: str, which: str) -> Any:
 
 
 def _beside(varname: Text, subsarray: Subs, function: str, which: str) -> bytes:
-    if _locals.trees.of and not subsarray and not arguments.name(varname).startswith(("^", "$")):
+    if not subsarray and _locals.trees.of and not arguments.name(varname).startswith(("^", "$")):
         if not _NAME.match(arguments.name(varname)):
             raise error("INVVARNAME", arguments.name(varname))
         name = _locals.beside(arguments.name(varname), 1 if which == "next" else -1)
@@ -234,8 +262,14 @@ def _beside(varname: Text, subsarray: Subs, function: str, which: str) -> bytes:
         found = _step(varname, subsarray, function, which)
     if found is None:
         raise node_end()
-    sub = found.sub if subsarray else found.name
-    return sub.encode("utf-8", "surrogateescape") if sub.__class__ is str else _locals.out(sub)
+    if not subsarray:
+        return _locals.out(found.name)
+    sub = _locals.out(found.sub)
+    if not sub:  # the empty one is first, and what a loop begins with
+        raise node_end()
+    if subsarray.__class__ is tuple and not found.is_local:  # most programs come here next
+        _keep(_kept, (varname, (*subsarray[:-1], sub)), found)
+    return sub
 
 
 def subscript_next(varname: Text, subsarray: Subs = ()) -> bytes:
@@ -252,7 +286,10 @@ def _walk(varname: Text, subsarray: Subs, function: str, which: str) -> tuple[by
     found = _step(varname, subsarray, function, which)
     if found is None or found.name != arguments.name(varname):
         raise node_end()
-    return tuple(_locals.out(sub) for sub in found.subs)
+    subs = tuple([_locals.out(sub) for sub in found.subs])
+    if not found.is_local:
+        _keep(_kept, (varname, subs), found)
+    return subs
 
 
 def node_next(varname: Text, subsarray: Subs = ()) -> tuple[bytes, ...]:
@@ -272,7 +309,7 @@ _LONGEST_OF_LOCK = 255
 
 def _lock_place(name: str, subs: tuple[bytes, ...], function: str) -> Any:
     if name.startswith("$"):
-        raise _unsupported(name, function)
+        raise _unsupported(name, subs, function)
     if not _NAME.match(name):
         raise error("INVVARNAME", name)
     if len(name.lstrip("^")) > 31:
@@ -285,6 +322,19 @@ def _lock_place(name: str, subs: tuple[bytes, ...], function: str) -> Any:
         return database()[(name, *subs)]
     except caret.Key2Big as e:
         raise _engine_error(e, name + "(*") from None
+
+
+def _locked(varname: Any, subsarray: Any, function: str) -> Any:
+    """The node that a lock is taken on."""
+    try:
+        node = _locks.get((varname, subsarray))
+    except TypeError:  # what has no hash: a list
+        node = None
+    if node is None:
+        node = _lock_place(arguments.name(varname), arguments.subscripts(subsarray), function)
+        if subsarray.__class__ is tuple:
+            _keep(_locks, (varname, subsarray), node)
+    return node
 
 
 def lock(nodes: Optional[Sequence[Sequence[Any]]] = (), timeout_nsec: int = 0) -> None:
@@ -304,7 +354,7 @@ def lock(nodes: Optional[Sequence[Sequence[Any]]] = (), timeout_nsec: int = 0) -
 
 def lock_incr(varname: Text, subsarray: Subs = (), timeout_nsec: int = 0) -> None:
     """Take one lock, once more if it is held; others stay."""
-    place = _lock_place(arguments.name(varname), arguments.subscripts(subsarray), "lock_incr")
+    place = _locked(varname, subsarray, "lock_incr")
     limit = arguments.seconds(timeout_nsec)
     try:
         made = place.acquire(limit)
@@ -316,7 +366,7 @@ def lock_incr(varname: Text, subsarray: Subs = (), timeout_nsec: int = 0) -> Non
 
 def lock_decr(varname: Text, subsarray: Subs = ()) -> None:
     """Give a lock back, once."""
-    place = _lock_place(arguments.name(varname), arguments.subscripts(subsarray), "lock_decr")
+    place = _locked(varname, subsarray, "lock_decr")
     try:
         place.release()
     except caret.NotLocked:
@@ -347,62 +397,46 @@ def tp(callback: Callable[..., int], args: Any = None, kwargs: Any = None, trans
 
 
 def _transaction(body: Callable[[], int], batch: bool, names: list[str]) -> int:
-    db = database()
     saved = _locals.save(names) if names else {}
-    frame = Frame(db, 1 if batch else 0, -1, False, True, False)
-    try:
-        frame.__enter__()
-    except ENGINE as e:
-        raise _engine_error(e) from None
-    done: Optional[BaseException] = None
-    try:
-        while not _attempt(frame, body):
+    runs = 0
+    own: Optional[BaseException] = None  # what the body raised, of those that the engine raises, too
+
+    def attempt() -> int:
+        nonlocal runs, own
+        runs, own = runs + 1, None
+        if runs > 1 and saved:
             _locals.restore(saved)
-    except _Done as e:
-        done = e.args[0]
-    if done is not None:
-        raise done
+        try:
+            status = body()
+            if status.__class__ is not int:
+                status = _as_status(status)
+            if status != YDB_OK:
+                raise of_status(status)
+            return YDB_OK
+        except YDBTPRestart:
+            raise caret.Restart("RESTART: as asked") from None
+        except YDBTPRollback:
+            raise of_status(YDB_TP_ROLLBACK) from None
+        except (caret.Error, caret.Rollback) as e:
+            own = e
+            raise
+
+    try:
+        database()._run(1 if batch else 0, -1, attempt, (), None)
+    except ENGINE as e:
+        if e is own:
+            raise
+        raise _engine_error(e) from None
+    if isinstance(own, caret.Rollback):
+        raise own
     return YDB_OK
 
 
-def _attempt(frame: Any, body: Callable[[], int]) -> bool:
-    """Run it once; False: once more."""
-    try:
-        status = body()
-        if not isinstance(status, int) or status.__class__ is bool:
-            status = int(status) if status.__class__ is bool else _no_status()
-        if status != YDB_OK:
-            raise of_status(status)
-    except BaseException as e:
-        return _end(frame, e)
-    return _end(frame, None)
-
-
-class _Done(BaseException):
-    """The transaction is over; it carries the exception for the caller."""
-
-
-def _no_status() -> int:
-    raise TypeError("Callback function must return value of type int.")
-
-
-def _end(frame: Any, e: Optional[BaseException]) -> bool:
-    """The end of a frame.  True: it is done; False: the body is to run again; else an exception."""
-    told = e
-    if isinstance(e, YDBTPRestart):
-        told = caret.Restart("RESTART: as asked")
-    try:
-        frame.__exit__(type(told) if told else None, told, None)
-    except ENGINE as f:
-        raise _Done(_engine_error(f)) from None
-    if not frame._over:
-        frame.__enter__()
-        return False
-    if e is not None:
-        if isinstance(e, YDBTPRollback):
-            e = of_status(YDB_TP_ROLLBACK)
-        raise _Done(e)
-    return True
+def _as_status(status: Any) -> int:
+    """True and False are numbers, too."""
+    if not isinstance(status, int):
+        raise TypeError("Callback function must return value of type int.")
+    return int(status)
 
 
 # ------------------------------------------------------------------ special variables
@@ -438,25 +472,33 @@ def _utf8() -> bool:
     return os.environ.get("ydb_chset", "").upper() == "UTF-8"
 
 
-def _unsupported(name: str, function: str) -> YDBError:
+def _subscripted(name: str, subs: tuple[bytes, ...]) -> YDBError:
+    return error("ISVSUBSCRIPTED", name, len(subs))
+
+
+def _unsupported(name: str, subs: tuple[bytes, ...], function: str) -> YDBError:
+    if subs:
+        return _subscripted(name, subs)
     if name[1:].upper() not in _SPECIAL:
         return error("INVSVN")
     return error("ISVUNSUPPORTED", name, "ydb_%s_s()" % function)
 
 
 def _special(name: str, subs: tuple[bytes, ...]) -> bytes:
+    if subs:
+        raise _subscripted(name, subs)
     tell = _SPECIAL.get(name[1:].upper())
     if tell is None:
         raise error("INVSVN")
-    if subs:
-        raise error("ISVSUBSCRIPTED", name, len(subs))
     return str(tell()).encode("utf-8", "surrogateescape")
 
 
-def _set_special(name: str, value: bytes) -> None:
+def _set_special(name: str, subs: tuple[bytes, ...], value: bytes) -> None:
     which = name[1:].upper()
-    if which not in _SPECIAL:
-        raise error("INVSVN")
+    if which in _SPECIAL and which not in ("ZGBLDIR", "ZMAXTPTIME", "ZSTATUS"):
+        raise error("SVNOSET")
+    if subs:
+        raise _subscripted(name, subs)
     if which == "ZGBLDIR":
         if database().level():
             raise error("UNIMPLOP")
@@ -466,7 +508,7 @@ def _set_special(name: str, value: bytes) -> None:
     elif which == "ZSTATUS":
         _state["zstatus"] = value.decode("utf-8", "surrogateescape")
     else:
-        raise error("SVNOSET")
+        raise error("INVSVN")
 
 
 # ------------------------------------------------------------------ text, and what needs M
