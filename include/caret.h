@@ -195,6 +195,10 @@ CARET_API const char *caret_strerror(int code);
  * alone): "SYMBOL: what, with what".  Valid until the thread's next call; never NULL. */
 CARET_API const char *caret_message(void);
 
+/* Why the system refused what that text is about: an errno (ENOENT, EACCES, ENOSPC, ...); 0: it was not the system, or
+ * it is not known. */
+CARET_API int caret_errno(void);
+
 /* The version of the library, as CARET_VERSION and CARET_VERSION_NUMBER are of the header: "0.1.0", 1000.  From any
  * thread, at any time. */
 CARET_API const char *caret_version(void);

@@ -140,11 +140,24 @@ PyObject *caret__py_get_data(PyObject *self, void *closure)
     return what == 0 ? PyLong_FromLong(data) : PyBool_FromLong(what == 1 ? data % 10 : data >= 10);
 }
 
+/* A subscript, or a path of them. */
+static int child_at(struct caret__py_node *n, caret_node_buf *at, PyObject *sub)
+{
+    struct caret__py_state *st = n->owner->state;
+
+    if (!PyTuple_Check(sub))
+        return caret__py_child(st, &at->node, sizeof *at, &n->node, sub);
+    int rc = caret_node_copy(&at->node, sizeof *at, &n->node);
+    for (Py_ssize_t i = 0; i < PyTuple_Size(sub) && rc == CARET_OK; i++)
+        rc = caret__py_child(st, &at->node, sizeof *at, &at->node, PyTuple_GetItem(sub, i));
+    return rc;
+}
+
 int caret__py_contains(PyObject *self, PyObject *sub)
 {
     struct caret__py_node *n = caret__py_as(self);
     caret_node_buf at;
-    int rc = caret__py_child(n->owner->state, &at.node, sizeof at, &n->node, sub);
+    int rc = child_at(n, &at, sub);
 
     if (rc != CARET_OK) {
         caret__py_raise(n->owner, rc);
@@ -241,18 +254,6 @@ static int assign_node(struct caret__py_node *n, caret_node *at, struct caret__p
     if (same >= 0)
         caret__py_type_error("a node is not a value; did you mean its .value?");
     return CARET__PY_SET;
-}
-
-static int child_at(struct caret__py_node *n, caret_node_buf *at, PyObject *sub)
-{
-    struct caret__py_state *st = n->owner->state;
-
-    if (!PyTuple_Check(sub))
-        return caret__py_child(st, &at->node, sizeof *at, &n->node, sub);
-    int rc = caret_node_copy(&at->node, sizeof *at, &n->node);
-    for (Py_ssize_t i = 0; i < PyTuple_Size(sub) && rc == CARET_OK; i++)
-        rc = caret__py_child(st, &at->node, sizeof *at, &at->node, PyTuple_GetItem(sub, i));
-    return rc;
 }
 
 int caret__py_assign(PyObject *self, PyObject *sub, PyObject *value)

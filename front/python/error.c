@@ -16,7 +16,7 @@ struct row {
     int of; /* code of the class that it derives from; 0: Error */
     const char *name;
     PyObject **also; /* NULL: nothing else */
-    int number;      /* errno, for those that are OSErrors */
+    int number;      /* errno, for those that are OSErrors, where caret_errno() does not know a better one */
 };
 
 enum { INVALID = CARET_E_INVALID, MISUSE = GROUP, STORAGE = GROUP + 1 };
@@ -121,7 +121,8 @@ int caret__py_add_errors(PyObject *module, struct caret__py_state *st)
     return st->restart == NULL || st->rollback == NULL ? -1 : 0;
 }
 
-PyObject *caret__py_raise_text(struct caret__py_state *st, int rc, const char *text)
+/* `number`: the errno, if it is known. */
+static PyObject *raise_with(struct caret__py_state *st, int rc, const char *text, int number)
 {
     int i = place(rc);
     PyObject *class = rc == CARET_RESTART ? st->restart : rc == CARET_ROLLBACK ? st->rollback : st->error[i];
@@ -129,7 +130,7 @@ PyObject *caret__py_raise_text(struct caret__py_state *st, int rc, const char *t
     PyObject *args = NULL;
 
     if (message != NULL && i > 0 && is_os(&rows[i - 1]))
-        args = Py_BuildValue("(iO)", rows[i - 1].number, message);
+        args = Py_BuildValue("(iO)", number != 0 ? number : rows[i - 1].number, message);
     else if (message != NULL)
         args = PyTuple_Pack(1, message);
     if (args != NULL)
@@ -137,6 +138,11 @@ PyObject *caret__py_raise_text(struct caret__py_state *st, int rc, const char *t
     Py_XDECREF(message);
     Py_XDECREF(args);
     return NULL;
+}
+
+PyObject *caret__py_raise_text(struct caret__py_state *st, int rc, const char *text)
+{
+    return raise_with(st, rc, text, 0);
 }
 
 PyObject *caret__py_raise_code(struct caret__py_state *st, int rc)
@@ -147,7 +153,7 @@ PyObject *caret__py_raise_code(struct caret__py_state *st, int rc)
         return PyErr_NoMemory();
     if (rc == CARET_RESTART)
         return caret__py_raise_text(st, rc, "RESTART: somebody changed what the transaction has read");
-    return caret__py_raise_text(st, rc, caret_message());
+    return raise_with(st, rc, caret_message(), caret_errno());
 }
 
 PyObject *caret__py_raise(struct caret__py_owner *o, int rc)

@@ -68,6 +68,7 @@ static const struct outcome outcomes[] = {
 
 static _Thread_local char composed[CARET__MESSAGE_MAX];
 static _Thread_local const char *message;
+static _Thread_local int because; /* the errno that `composed` is about; 0: none */
 
 static const struct outcome *find(int code)
 {
@@ -81,7 +82,7 @@ static const struct outcome *find(int code)
 }
 
 /* Composed aside first, as an argument may be the message that is replaced. */
-static void compose(int code, const char *cause, const char *fmt, va_list args)
+static void compose(int code, int why, const char *cause, const char *fmt, va_list args)
 {
     char text[CARET__MESSAGE_MAX - 24];
     int n;
@@ -92,6 +93,7 @@ static void compose(int code, const char *cause, const char *fmt, va_list args)
     if (cause != NULL && n > 0 && (size_t)n < sizeof composed)
         snprintf(composed + n, sizeof composed - (size_t)n, ": %s", cause);
     message = composed;
+    because = why;
 }
 
 int caret__fail(int code, const char *fmt, ...)
@@ -99,7 +101,17 @@ int caret__fail(int code, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    compose(code, NULL, fmt, args);
+    compose(code, 0, NULL, fmt, args);
+    va_end(args);
+    return code;
+}
+
+int caret__fail_for(int why, int code, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    compose(code, why, NULL, fmt, args);
     va_end(args);
     return code;
 }
@@ -121,7 +133,7 @@ int caret__fail_errno(int code, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    compose(code,
+    compose(code, saved,
             saved == EFBIG ? "larger than a file of this process may be (ulimit -f), or of the file system"
                            : system_text(saved, buf, sizeof buf),
             fmt, args);
@@ -158,4 +170,9 @@ const char *caret_strerror(int code)
 const char *caret_message(void)
 {
     return message != NULL ? message : outcomes[0].text;
+}
+
+int caret_errno(void)
+{
+    return message == composed ? because : 0;
 }

@@ -28,6 +28,9 @@ __attribute__((format(printf, 2, 3), cold)) int caret__fail(int code, const char
 /* The same with ": " and the text of errno after it; errno is kept. */
 __attribute__((format(printf, 2, 3), cold)) int caret__fail_errno(int code, const char *fmt, ...);
 
+/* caret__fail() where the text tells in words of its own what the system would say: `number` is that errno. */
+__attribute__((format(printf, 3, 4), cold)) int caret__fail_for(int number, int code, const char *fmt, ...);
+
 /* INVALID: that argument of a public function is NULL where `expected` has to be. */
 __attribute__((cold)) int caret__null(const char *function, const char *argument, const char *expected);
 

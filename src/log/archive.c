@@ -421,7 +421,7 @@ int caret__archive_log(struct caret__engine *e, uint64_t to)
     w.head.start_seed = w.head.end_seed = sh->checkpoint_seed;
     if (!caret__archive_name(w.name, sizeof w.name, w.dir, sh->uuid, from) ||
         snprintf(w.temp, sizeof w.temp, "%s-partial", w.name) >= (int)sizeof w.temp)
-        return caret__fail(CARET_E_OPEN, "%s: the path of the archive is too long", w.dir);
+        return caret__fail_for(ENAMETOOLONG, CARET_E_OPEN, "%s: the path of the archive is too long", w.dir);
     int rc = sync_first(e, to);
     if (rc == CARET_OK)
         rc = write_file(&w);

@@ -59,9 +59,9 @@ static int resolve_new(const char *path, char **resolved)
     size_t len;
 
     if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
-        return caret__fail(CARET_E_OPEN, "%s: a symbolic link that leads nowhere", path);
+        return caret__fail_for(ENOENT, CARET_E_OPEN, "%s: a symbolic link that leads nowhere", path);
     if (*base == '\0')
-        return caret__fail(CARET_E_OPEN, "%s: no such directory", path);
+        return caret__fail_for(ENOENT, CARET_E_OPEN, "%s: no such directory", path);
     dir = slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
     if (dir == NULL)
         return no_memory(path);
@@ -128,12 +128,12 @@ int caret__shm_dir_look(const struct caret__engine *e)
 static int check_kind(const char *path, const struct stat *st)
 {
     if (S_ISDIR(st->st_mode))
-        return caret__fail(CARET_E_OPEN, "%s: a directory, not a database file", path);
+        return caret__fail_for(EISDIR, CARET_E_OPEN, "%s: a directory, not a database file", path);
     if (!S_ISREG(st->st_mode))
-        return caret__fail(CARET_E_OPEN, "%s: not a regular file", path);
+        return caret__fail_for(EINVAL, CARET_E_OPEN, "%s: not a regular file", path);
     if (st->st_nlink > 1)
-        return caret__fail(CARET_E_OPEN, "%s: has %lu hard links; a database must have one name", path,
-                           (unsigned long)st->st_nlink);
+        return caret__fail_for(EMLINK, CARET_E_OPEN, "%s: has %lu hard links; a database must have one name",
+                               path, (unsigned long)st->st_nlink);
     return CARET_OK;
 }
 

@@ -144,7 +144,7 @@ static int open_log(struct caret__engine *e, const struct caret__meta *m)
         return caret__fail_errno(CARET_E_OPEN, "%s: was not closed cleanly, and its log cannot be opened",
                                  e->log_path);
     if (!S_ISREG(st.st_mode))
-        return caret__fail(CARET_E_OPEN, "%s: the log file is not a regular file", e->log_path);
+        return caret__fail_for(EINVAL, CARET_E_OPEN, "%s: the log file is not a regular file", e->log_path);
     if ((uint64_t)st.st_size < m->log_size)
         return caret__fail(CARET_E_CORRUPT, "%s: the log is shorter (%llu bytes) than it must be (%llu)",
                            e->log_path, (unsigned long long)st.st_size, (unsigned long long)m->log_size);

@@ -241,7 +241,7 @@ static int begin(struct caret__engine *e, int fd)
                            "or its data file was replaced while in use",
                            e->path);
     if (!caret__fd_set(&e->lock_fd, fd) || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        return caret__fail(CARET_E_OPEN, "%s: lock file: not a regular file", e->lock_path);
+        return caret__fail_for(EINVAL, CARET_E_OPEN, "%s: lock file: not a regular file", e->lock_path);
     return CARET_OK;
 }
 

@@ -99,6 +99,8 @@ static void text_and_errors(void **state)
     note("caret_strerror()");
     IS(caret_message() != NULL, 1);
     note("caret_message()");
+    IS(caret_errno(), 0);
+    note("caret_errno()");
     assert_string_equal(caret_version(), CARET_VERSION);
     note("caret_version()");
     assert_int_equal(caret_version_number(), CARET_VERSION_NUMBER);

@@ -412,13 +412,23 @@ static void every_outcome_has_a_symbol_and_failures_a_text(void **state)
     }
     assert_int_equal(caret__fail(CARET_E_OPEN, "%s is a directory", "/x"), CARET_E_OPEN);
     assert_string_equal(caret_message(), "OPEN: /x is a directory");
+    assert_int_equal(caret_errno(), 0);
+    caret__fail_for(EISDIR, CARET_E_OPEN, "%s is a directory", "/x");
+    assert_string_equal(caret_message(), "OPEN: /x is a directory");
+    assert_int_equal(caret_errno(), EISDIR);
     errno = ENOENT;
     assert_int_equal(caret__fail_errno(CARET_E_OPEN, "/x"), CARET_E_OPEN);
     assert_string_equal(caret_message(), "OPEN: /x: No such file or directory");
     assert_int_equal(errno, ENOENT);
+    errno = 0;
+    assert_int_equal(caret_errno(), ENOENT);
     caret__fail(CARET_E_IO, "again: %s", caret_message());
     assert_string_equal(caret_message(), "IO: again: OPEN: /x: No such file or directory");
+    assert_int_equal(caret_errno(), 0);
+    errno = EIO;
+    caret__fail_errno(CARET_E_IO, "/x");
     assert_int_equal(caret__outcome(CARET_RESTART), CARET_RESTART);
+    assert_int_equal(caret_errno(), 0); /* of the text that is told now */
     assert_string_equal(caret_message(), "RESTART: the transaction must be run again");
     memset(long_text, 'x', sizeof long_text - 1);
     long_text[sizeof long_text - 1] = '\0';

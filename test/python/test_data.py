@@ -85,6 +85,13 @@ class Values(Case):
         self.assertEqual((self.n.data, self.n.has_value, self.n.has_children), (10, False, True))
         self.assertEqual((self.n[1]["x"].data, self.n[1]["x"].has_value), (1, True))
         self.assertTrue(1 in self.n and "1" in self.n and 2 not in self.n)
+        self.n[1, "x", 3].value = "deep"
+        self.assertTrue((1, "x") in self.n and ("1", b"x", 3) in self.n and () in self.n)
+        self.assertFalse((1, "y") in self.n or (2,) in self.n or () in self.n[1, "y"])
+        self.n[1, "x", 3].kill()
+        for bad in ((1, None), (1, (2,)), slice(1), None, 1j):
+            with self.assertRaises(TypeError):
+                bad in self.n
         self.assertEqual(self.n.count(), 1)
 
 

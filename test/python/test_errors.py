@@ -1,5 +1,6 @@
 """Outcomes of the engine as exceptions: every code of caret.h has a class, which is also what Python expects."""
 
+import errno
 import gc
 import os
 import re
@@ -59,6 +60,29 @@ class Errors(Case):
             self.db.backup(copy)
         with self.assertRaises(ZeroDivisionError):
             self.db.backup(copy, overwrite=True, progress=lambda done, total: 1 / 0)
+
+    def test_errno_is_what_the_system_said(self):
+        place = lambda *names: os.path.join(self.folder, *names)  # noqa: E731
+        os.symlink("gone", place("dangling"))
+        os.symlink("loop", place("loop"))
+        with open(place("file"), "w"):
+            pass
+        os.link(place("file"), place("other"))
+        os.mkfifo(place("fifo"))
+        cases = {place("none", "x.caret"): errno.ENOENT, place("dangling"): errno.ENOENT, place(""): errno.EISDIR,
+                 place("file", "x.caret"): errno.ENOTDIR, place("loop"): errno.ELOOP, place("x" * 300): errno.ENAMETOOLONG,
+                 place("other"): errno.EMLINK, place("fifo"): errno.EINVAL}
+        if os.geteuid() != 0:
+            os.mkdir(place("closed"), 0o500)
+            cases[place("closed", "x.caret")] = errno.EACCES
+        for path, number in cases.items():
+            with self.assertRaises(caret.OpenError) as caught:
+                caret.open(path)
+            self.assertEqual((path, errno.errorcode[caught.exception.errno]), (path, errno.errorcode[number]))
+            self.assertIn("OPEN: ", caught.exception.strerror)
+        with self.assertRaises(caret.SharedMemoryError) as caught:
+            caret.open(place("s.caret"), shm_dir=place("none"))
+        self.assertEqual(caught.exception.errno, errno.ENOENT)
 
     def test_options(self):
         for bad in ({"sync": "x"}, {"memory_limit": 5}, {"log_size": 1}, {"archive": "/nowhere/at/all"}):
