@@ -285,6 +285,30 @@ class Mappings(Case):
         self.assertRaises(KeyError, m.popitem)
         self.assertEqual(self.n["deep"]["er"].value, "1")
 
+    def test_a_value_that_is_read_as_none(self):
+        import json
+
+        m = self.n.mapping(json)
+        m["null"] = None
+        m[1] = 1
+        self.n["deep"]["er"].value = 1
+        self.assertEqual((m["null"], m.get("null", "?"), "null" in m, len(m)), (None, None, True, 2))
+        self.assertEqual((dict(m), list(reversed(m))), ({1: 1, "null": None}, ["null", 1]))
+        self.assertEqual((m.setdefault("null", 5), m.pop("null", 5), m.pop("null", 5)), (None, None, 5))
+        m["null"] = None
+        self.assertEqual((m.popitem(), m.setdefault("x"), m["x"]), (("null", None), None, None))
+        del m["x"]
+        self.assertEqual(list(m), [1])
+
+    def test_a_key_is_one_subscript(self):
+        m = self.n.mapping()
+        self.n[1, "x"].value = self.n.value = "not of the mapping"
+        for key in ((1, "x"), (), slice(None), slice(1, 2), None, True):
+            for f in (m.__getitem__, m.__contains__, m.__delitem__, m.get, m.pop, m.setdefault):
+                self.assertRaises(TypeError, f, key)
+            self.assertRaises(TypeError, m.__setitem__, key, "x")
+        self.assertEqual((self.n.count(), list(m)), (2, []))
+
 
 if __name__ == "__main__":
     main()

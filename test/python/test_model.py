@@ -7,6 +7,7 @@ import os
 import pickle
 import queue
 import re
+import tempfile
 import threading
 import unittest
 from decimal import Decimal
@@ -14,6 +15,8 @@ from decimal import Decimal
 import caret
 from support import Case, main
 
+scratch = tempfile.TemporaryDirectory(prefix="caret-python-")
+os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = scratch.name  # else it leaves a folder here
 try:
     import hypothesis.strategies as st
     from hypothesis import HealthCheck, Phase, settings

@@ -11,31 +11,42 @@ class Mapping(MutableMapping):
     def __init__(self, node):
         self.node = node
 
+    _missing = object()
+
+    def _child(self, key):
+        if isinstance(key, (tuple, slice)):  # which a node takes, for what is not its child
+            raise TypeError("a key is one subscript, not %s" % type(key).__name__)
+        return self.node[key]
+
     def __getitem__(self, key):
-        value = self.node[key].value
-        if value is None:
+        value = self._child(key).get(self._missing)
+        if value is self._missing:
             raise KeyError(key)
         return value
 
     def __setitem__(self, key, value):
-        self.node[key].value = value
+        self._child(key).value = value
 
     def __delitem__(self, key):
         if self.pop(key, self) is self:
             raise KeyError(key)
 
     def __contains__(self, key):
-        return self.node[key].has_value
+        return self._child(key).has_value
+
+    def _pairs(self, items):
+        """Those that have a value: a codec may read one as None."""
+        for key, value in items:
+            if value is not None or self.node[key].has_value:
+                yield key, value
 
     def __iter__(self):
-        for key, value in self.node.items():
-            if value is not None:
-                yield key
+        for key, _ in self._pairs(self.node.items()):
+            yield key
 
     def __reversed__(self):
-        for key, value in self.node[:].reversed().items():
-            if value is not None:
-                yield key
+        for key, _ in self._pairs(self.node[:].reversed().items()):
+            yield key
 
     def __len__(self):
         return sum(1 for _ in self)
@@ -46,18 +57,17 @@ class Mapping(MutableMapping):
     def __repr__(self):
         return "%s.mapping()" % self.node
 
-    _missing = object()
-
     def pop(self, key, default=_missing):
+        child = self._child(key)
+
         def take():
-            child = self.node[key]
-            value = child.value
-            if value is not None:
+            value = child.get(self._missing)
+            if value is not self._missing:
                 child.delete()
             return value
 
         value = self.node.db.run(take)
-        if value is not None:
+        if value is not self._missing:
             return value
         if default is self._missing:
             raise KeyError(key)
@@ -65,23 +75,20 @@ class Mapping(MutableMapping):
 
     def popitem(self):
         def take():
-            for key, value in self.node[:].reversed().items():
-                if value is not None:
-                    self.node[key].delete()
-                    return key, value
+            for key, value in self._pairs(self.node[:].reversed().items()):
+                self.node[key].delete()
+                return key, value
             raise KeyError("the mapping is empty")
 
         return self.node.db.run(take)
 
     def setdefault(self, key, default=None):
-        child = self.node[key]
+        child = self._child(key)
 
         def put():
-            value = child.value
-            if value is None:
+            if not child.has_value:
                 child.value = default
-                value = child.value
-            return value
+            return child.value
 
         return self.node.db.run(put)
 
