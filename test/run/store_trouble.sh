@@ -280,6 +280,31 @@ if [ -n "$CARET_OWN_MEMORY" ] && mkdir "$small" && mount -t tmpfs -o size=4m,mod
     quiet
     may 'alter table caret.nodes set tablespace pg_default' && may 'drop tablespace small'
     umount -l "$small" && full=
+
+    # The log's disk: PostgreSQL ends itself then, as it can't even write that it did.
+    pg_stop s
+    room=$(du -sm "$pg_folder/s/data/pg_wal" | cut -f1)
+    mount -t tmpfs -o size=$((room + 40))m,mode=777 tmpfs "$small" && full=$small
+    pg_run mv s/data/pg_wal small/wal && ln -s "$small/wal" "$pg_folder/s/data/pg_wal"
+    printf '%s\n' 'max_wal_size = 2GB' 'wal_recycle = off' >>"$pg_folder/s/data/postgresql.conf"
+    pg_start s
+    ask "$url?connect_timeout=1"
+    say 'told = 0 local ok, why = pcall(function() for i = 1, 400 do db:set("^log", i, string.rep("x", 500000)) told = i end end) return why'
+    case $said in
+    *'UNKNOWN: '* | *'IO: '*) note 0 "no room for the log" ;;
+    *) note 1 "no room for the log: $said" ;;
+    esac
+    say 'db:tp(function() db:set("^a", db:get "^a" + 1) end)'
+    is 'IO: ' "nothing is done while the server is away"
+    pg_stop s immediate
+    mount -o remount,size=$((room + 300))m "$small" && pg_start s
+    say 'local n = db.node("^log"):count() return told > 0 and (n == told or n == told + 1), db:get "^a"'
+    is 'true 6' "with room it is started: what was acknowledged is there, of what was UNKNOWN one or none"
+    say 'return db:tp(function() db:set("^a", db:get "^a" + 1) return db:get "^a" end)'
+    is 7 "and it goes on"
+    quiet
+    pg_stop s
+    umount -l "$small" && full=
 else
     skip "a full disk: no file system can be mounted here"
 fi
