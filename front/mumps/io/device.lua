@@ -258,6 +258,9 @@ function D.open(device, params, timeout, space)
         return B.fail(nil, "DEVNAMERESERVED", name)
     end
     local kind = space and text_of(space):upper() or ""
+    if kind ~= "" and not OPENERS[kind] then
+        return B.fail(nil, "INVMNEMCSPC", kind)
+    end
     local d, ok = find(name), true
     if d and d.class.reopen then
         ok = d.class.reopen(d, params, timeout)

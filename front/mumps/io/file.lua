@@ -196,8 +196,10 @@ function R.describe(d)
     add(d.shell, "SHELL=" .. quoted(d.shell or ""))
     add(d.command, "COMMAND=" .. quoted(d.command or ""))
     add(d.stderr_name, "STDERR=" .. quoted(d.stderr_name or ""))
+    add(d.independent, "INDEPENDENT")
+    add(d.parsed, "PARSE")
     add(d.readonly, "READ")
-    add(d.width ~= 32767, (d.fixed and "RECO=" or "WIDTH=") .. d.width)
+    add(d.width ~= 32767, (d.width_is_size and "REC=" or "WIDTH=") .. d.width)
     if d.exception then
         t[#t + 1] = "EXCE=" .. quoted(d.exception)
     end

@@ -57,7 +57,7 @@ local function split(path)
     return folder, name or last, kind or ""
 end
 
-local FIELDS = { "DIRECTORY", "NAME", "TYPE", "NODE" }
+local FIELDS = { "DIRECTORY", "NAME", "TYPE", "NODE", "DEVICE", "VERSION" } -- the last three are all of it
 
 local FOLDER = 100 -- 'd', as caret_mumps__io_path_kind says it
 
@@ -92,8 +92,8 @@ function F.zparse(path, field, default, _, how)
     if mode ~= "SYNTAX_ONLY" and C.caret_mumps__io_path_kind(folder) ~= FOLDER then
         return ""
     end
-    local parts = { DIRECTORY = folder, NAME = name, TYPE = kind, NODE = whole }
-    return parts[what]
+    local parts = { DIRECTORY = folder, NAME = name, TYPE = kind }
+    return parts[what] or whole
 end
 
 local streams = {}

@@ -66,12 +66,12 @@ function record.RECORDSIZE(d, value)
     elseif n > WIDTH_MAX then
         return B.fail(d, "RMWIDTHTOOBIG")
     end
-    d.width = n
+    d.width, d.width_is_size = n, true
 end
 
 function record.WIDTH(d, value)
     record.RECORDSIZE(d, value)
-    d.wrap = true
+    d.wrap, d.width_is_size = true, false
 end
 
 function record.FIXED(d)
@@ -90,8 +90,10 @@ function record.STREAM(d)
     d.fixed, d.stream = false, true
 end
 
+-- In M mode no character is left over: records are filled with blanks.
 function record.PAD(d, value)
-    d.pad = string.char(int(value) % 256)
+    local code = int(value) % 256
+    if require("mumps.values.mode").utf8 then d.pad = string.char(code) end
 end
 
 function record.FFLF(d)

@@ -97,6 +97,7 @@ function I.open(name, params)
     end
     d.pipe, d.command, d.shell, d.patience = true, named.COMMAND, named.SHELL, 1000
     d.readonly, d.writeonly, d.independent = named.READONLY, named.WRITEONLY, named.INDEPENDENT
+    d.parsed = named.PARSE
     if named.PARSE then
         check(d, d.command)
     end
@@ -140,6 +141,8 @@ end
 
 function class.close(d, params)
     local named = P.named(params)
+    local patience = require("mumps.values.number").int(named.TIMEOUT or 2)
+    if patience <= 0 then return B.fail(d, "DEVPARMTOOSMALL") end
     P.apply(d, params)
     local ok, e = pcall(R.complete, d)
     require("mumps.io.file").shut(d)
@@ -147,8 +150,7 @@ function class.close(d, params)
         require("mumps.io.device").close(d.stderr.name)
     end
     if not d.independent then
-        local n = require("mumps.values.number").int(named.TIMEOUT or 2)
-        I.status = outcome(d.pid, n)
+        I.status = outcome(d.pid, patience)
     end
     if not ok then
         error(e, 0)

@@ -221,6 +221,7 @@ end
 function own.DETACH(d, handle)
     local s = remove(d, need(d, handle))
     S.pool[handle] = s
+    d.key = ""
 end
 
 function own.ATTACH(d, handle)
@@ -229,7 +230,7 @@ function own.ATTACH(d, handle)
         return B.fail(d, "SOCKNOTFND", handle)
     end
     S.pool[handle] = nil
-    add(d, s)
+    add(d, s, s.state == "LISTENING" and S.listening(s) or "ESTABLISHED|" .. s.handle .. "|" .. s.remote)
 end
 
 local known = P.of("SO", own)
@@ -241,7 +242,7 @@ end
 -- LISTEN or CONNECT of the parameters: false when the time was over.
 local function make(d, named, deadline)
     local handle = type(named.ATTACH) == "string" and named.ATTACH or nil
-    if handle and (index_of(d, handle) or S.pool[handle]) then
+    if handle and index_of(d, handle) then
         return B.fail(d, "SOCKETEXIST", handle)
     end
     local s, key
@@ -272,9 +273,13 @@ function K.reopen(d, params, timeout)
     return true
 end
 
--- USE: LISTEN and CONNECT make a socket of a device, too.
+-- USE: LISTEN and CONNECT make a socket of a device, too.  ATTACH and DETACH stand alone.
 function K.use(d, params)
     local named = P.named(params)
+    local moves = named.ATTACH and "ATTACH" or named.DETACH and "DETACH"
+    if moves and #params > 1 then
+        return B.fail(d, "ANCOMPTINC", moves, "USE")
+    end
     if named.CONNECT or named.LISTEN then
         make(d, named, nil)
         return P.apply(d, params, MADE)

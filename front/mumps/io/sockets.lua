@@ -63,7 +63,8 @@ function S.parse(d, text, listen)
     end
     local rest, protocol = text:match "^(.*):([^:]*)$"
     if rest and protocol:upper() ~= "TCP" and not (protocol:match "^%d+$" and rest:find "%.") then
-        return B.fail(d, rest:find ":" and "PROTNOTSUP" or "INVPORTSPEC", protocol)
+        local names_port = rest:find ":" or listen and rest:find "^%d+$"
+        return B.fail(d, names_port and "PROTNOTSUP" or "INVPORTSPEC", protocol)
     end
     local host, number = (rest or ""):match "^%[?(.-)%]?:(%d+)$"
     if not host and listen then
