@@ -74,8 +74,8 @@ local function global_name(s, p)
     return { "global", id, list, env }, p
 end
 
--- @x and @x@(...), from @ on.
-local function indirection(s, p)
+-- @x and @x@(...), from @ on.  lists: what reads subscripts from their parenthesis on, if not the usual one.
+local function indirection(s, p, lists)
     local node, list
     enter(p)
     node, p = atom(s, p + 1)
@@ -83,7 +83,7 @@ local function indirection(s, p)
     node = { "ind", node }
     while byte(s, p) == 64 do
         if byte(s, p + 1) ~= 40 then fail("LPARENMISSING", p + 1) end
-        list, p = subscripts(s, p + 2)
+        if type(lists) == "function" then list, p = lists(s, p + 1) else list, p = subscripts(s, p + 2) end
         if node[3] then node = { "ind", node, list } else node[3] = list end
     end
     return node, p

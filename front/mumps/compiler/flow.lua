@@ -95,7 +95,9 @@ end
 local function body(k, cmds, i, ctx)
     local inner = {quit = k:fresh("q"), pos = ctx.pos, rest = ctx.rest, commits = ctx.commits,
         literal = ctx.literal}
+    k.loops = k.loops + 1
     local text = sequence(k, cmds, i + 1, inner)
+    k.loops = k.loops - 1
     return text, inner.quits and format(" ::%s::", inner.quit) or ""
 end
 
@@ -103,9 +105,15 @@ end
 -- asks each TURNS turns.  A short one in others is started often, which counts, too.
 local TURNS = 1000
 
+M.tells_turns = false -- are loops compiled that tell profile.lua of each turn?
+
+local function told(k)
+    return M.tells_turns and format("%s(%d,%d) ", k:h "turn", k.now * 65536 + k.id, k.loops + 1) or ""
+end
+
 local function loop(k, ...)
     return concat {
-        "local turns=0 while true do turns=turns+1 ",
+        "local turns=0 while true do turns=turns+1 ", told(k),
         format("if turns==%d then turns=0 %s() end ", TURNS, k:h "heed"), concat { ... }, " end",
     }
 end
@@ -222,7 +230,7 @@ end
 -- All commands of a line from the i-th on.  rest() gives the return that goes on after the line; commits:
 -- there is a TSTART in the same function.
 function M.line(k, cmds, i, pos, rest, commits)
-    k.now, k.nest = math.floor(pos / 65536), 0
+    k.now, k.nest, k.loops = math.floor(pos / 65536), 0, 0
     return sequence(k, cmds, i, {pos = pos, rest = rest, commits = commits})
 end
 

@@ -27,8 +27,8 @@ end
 M.quote = quote
 
 function M.chunk(id)
-    return setmetatable({id = id, lines = {}, map = {}, consts = {}, n = 0, nest = 0, rests = 0,
-        functions = 0}, Chunk)
+    return setmetatable({id = id, lines = {}, map = {}, ends = {}, consts = {}, n = 0, nest = 0, rests = 0,
+        loops = 0, functions = 0}, Chunk)
 end
 
 -- A constant object that is made when the chunk is loaded: {"pattern", text}, {"place", name, subs} and so
@@ -77,6 +77,7 @@ function Chunk:finish(last)
     out[#out + 1] = (last or "") .. " end end"
     if f.last_line then
         self.map[#out] = f.last_line
+        self.ends[#out] = true
     end
     self.f = f.outer
 end

@@ -41,14 +41,16 @@ words.functions = list [[
     QSubscript Query Random REverse Select STack Text TRanslate View
     ZAHandle ZAscii ZATransform ZAUditlog ZBITAnd ZBITCount ZBITFind ZBITGet ZBITLen ZBITNot ZBITOr ZBITSet
     ZBITStr
-    ZBITXor ZCHar ZCOllate ZCOnvert ZDATA ZDate ZExtract ZFind ZGetjpi ZINcrement ZJObexam ZJustify
+    ZBITXor ZCHar ZCOllate ZCOnvert ZDATA ZDate ZExtract ZFind ZGetjpi ZINcrement ZINCRement ZJObexam ZJustify
     ZLength
     ZMessage ZPIece ZPArse ZPEek ZPrevious ZQgblmod ZSEarch ZSIgproc ZSOcket ZSUbstr ZSYslog
     ZTRanslate
     ZTRIgger ZTRNlnm ZWidth ZWRite ZYCompile ZYHash ZYISsqlnull ZYSUffix
 ]]
 words.functions.N = "NEXT"
-words.functions.ZINCREMENT = "INCREMENT"
+for short, full in pairs(words.functions) do
+    if full == "ZINCREMENT" then words.functions[short] = "INCREMENT" end
+end
 
 -- The abbreviation Z of these is of another word, or of none.
 words.variables = list [[

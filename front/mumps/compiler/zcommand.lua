@@ -39,7 +39,13 @@ end
 local function zwrite_subscript(s, p)
     local b = byte(s, p)
     if b == 42 and (byte(s, p + 1) == 44 or byte(s, p + 1) == 41) then return { "any" }, p + 1 end
-    if b == 63 then return pattern(s, p + 1) end
+    if b == 63 then
+        local list
+        list, p = pattern(s, p + 1)
+        b = byte(s, p)
+        if b ~= 44 and b ~= 41 then fail("ZWRSPONE", p) end
+        return list, p
+    end
     if b == 44 or b == 41 then return { "range" }, p end
     local lo, hi
     if b ~= 58 then lo, p = parse(s, p) end
@@ -101,7 +107,7 @@ end
 local function zwrite(s, p)
     local node
     if byte(s, p) == 64 then
-        node, p = expr.indirection(s, p)
+        node, p = expr.indirection(s, p, zwrite_subscripts)
         if not node[3] and ended(byte(s, p)) then return { "argind", node[2] }, p end
         return { "zwrite", node }, p
     end

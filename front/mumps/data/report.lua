@@ -76,7 +76,8 @@ function report.no_database(env, why)
         e = errors().object("ZGBLDIRACC", report.database(), ".  Cannot continue", "")
         e.text = e.text .. ",%YDB-I-TEXT, " .. why
     else
-        e = errors().object("ZGBLDIRACC", env, ".  Retaining ", report.database())
+        local path = require("mumps.io.files").zparse(env, nil, nil, nil, "SYNTAX_ONLY")
+        e = errors().object("ZGBLDIRACC", path, ".  Retaining ", report.database())
         e.text = e.text .. ",%SYSTEM-E-ENO2, " .. why
     end
     return errors().raise(e)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "m/error.h"
@@ -200,4 +201,16 @@ int caret_mumps__stat(const char *path, caret_mumps__found *to)
 int caret_mumps__chdir(const char *path)
 {
     return chdir(path) == 0 ? 0 : errno;
+}
+
+int caret_mumps__setenv(const char *name, const char *value, int is_set)
+{
+    int rc = is_set ? setenv(name, value, 1) : unsetenv(name);
+
+    return rc != 0 ? errno : 0;
+}
+
+void caret_mumps__syslog(const char *text)
+{
+    syslog(LOG_USER | LOG_INFO, "YDB-%s", text);
 }

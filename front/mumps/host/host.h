@@ -64,6 +64,12 @@ int caret_mumps__stat(const char *path, caret_mumps__found *to);
 /* 0 or errno. */
 int caret_mumps__chdir(const char *path);
 
+/* A line to the log of the system. */
+void caret_mumps__syslog(const char *text);
+
+/* Set a variable of the environment, or take it away: 0, or the number of the error. */
+int caret_mumps__setenv(const char *name, const char *value, int is_set);
+
 /* What Lua is given: a struct of pointers, and its declaration. */
 const void *caret_mumps__exports(const char **declaration, size_t *len);
 

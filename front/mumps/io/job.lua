@@ -81,9 +81,21 @@ local function file_of(routine, ending)
     return routine:gsub("^%%", "_") .. ending
 end
 
+-- VIEW "JOBPID": the new process puts its number after names that end so.
+local NUMBERED = "\1"
+
+local function numbered(name)
+    return require("mumps.runtime.view").state.JOBPID ~= 0 and name .. NUMBERED or name
+end
+
+local function named_by(pid, name)
+    return (name:gsub(NUMBERED .. "$", "." .. pid))
+end
+
 local function task(label, offset, routine, args, p)
     local list = { label or "", tostring(offset or 0), routine, p.DEFAULT or "", p.INPUT or "/dev/null",
-        p.OUTPUT or file_of(routine, ".mjo"), p.ERROR or file_of(routine, ".mje"), p.CMDLINE or "",
+        numbered(p.OUTPUT or file_of(routine, ".mjo")), numbered(p.ERROR or file_of(routine, ".mje")),
+        p.CMDLINE or "",
             p.GBLDIR or "",
         p.PASSCURLVN and J.locals() or "", p.STARTUP or "", args and args.n > 0 and tostring(args.n) or "-" }
     for i = 1, args and (args.n or #args) or 0 do
@@ -164,6 +176,8 @@ local function close(...)
     end
 end
 
+local STARTING = 10 -- seconds: the new process is waited for so long at least, whatever the timeout
+
 local function begin(text, p, deadline)
     local task_out, task_in = pipe()
     local answer_out, answer_in = pipe()
@@ -205,7 +219,7 @@ function J.job(label, offset, routine, args, params, timeout)
     end
     check_file(p, "STARTUP")
     local text = task(label, offset, str(routine), args, p)
-    local pid, said = begin(text, p, B.deadline(timeout))
+    local pid, said = begin(text, p, B.deadline(timeout and math.max(timeout, STARTING)))
     system.add_job(pid)
     if said and said ~= "+" then
         return B.fail_tail(nil, said ~= "" and said or GONE, "JOBFAIL")
@@ -325,8 +339,9 @@ function J.main()
         end
     end
     redirect(list[5], READ, 0, "input")
-    redirect(list[6], WRITE_NEW, 1, "output")
-    redirect(list[7], WRITE_NEW, 2, "error")
+    local pid = C.caret_mumps__io_pid()
+    redirect(named_by(pid, list[6]), WRITE_NEW, 1, "output")
+    redirect(named_by(pid, list[7]), WRITE_NEW, 2, "error")
     require("mumps.io.device").start()
     check_entry(list[1], list[3])
     answer "+"

@@ -65,7 +65,8 @@ local function enter(list, target)
     end
 end
 
-local functions = { ZSEARCH = F.zsearch, ZPARSE = F.zparse, ZTRNLNM = S.ztrnlnm, ZGETJPI = S.zgetjpi,
+local functions = { ZSEARCH = F.zsearch, ZPARSE = F.zparse, ZTRNLNM = S.ztrnlnm, ZSYSLOG = S.zsyslog,
+    ZAUDITLOG = function() return 0 end, ZGETJPI = S.zgetjpi,
     ZJOBEXAM = function(...) return require("mumps.io.zshow").jobexam(...) end, ZSIGPROC = S.zsigproc,
     ZSOCKET = function(...) return require("mumps.io.zsocket").zsocket(...) end }
 

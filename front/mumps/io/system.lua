@@ -83,10 +83,20 @@ function S.zut()
     return clock(0)
 end
 
--- $ZTRNLNM(name): a variable of the environment.
-function S.ztrnlnm(name)
+-- $ZTRNLNM(name,,,,,item): a variable of the environment, or how long it is.
+function S.ztrnlnm(name, _, _, _, _, item)
     local text = str(name)
-    return text ~= "" and not text:find("\0", 1, true) and S.env(text) or ""
+    local value = text ~= "" and not text:find("\0", 1, true) and S.env(text) or ""
+    local what = item and str(item):upper() or ""
+    if what == "LENGTH" then return value == "" and "" or #value end
+    if what ~= "" and what ~= "FULL" and what ~= "VALUE" then return B.fail(nil, "BADTRNPARAM", str(item)) end
+    return value
+end
+
+-- $ZSYSLOG(text)
+function S.zsyslog(text)
+    C.caret_mumps__syslog(str(text))
+    return 1
 end
 
 local jobs = {}

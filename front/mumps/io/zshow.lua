@@ -55,6 +55,14 @@ function show.D(put)
     end
 end
 
+-- $VIEW("DEVICE",name): its kind and whether it is open; "" for none.
+function Z.kind_of(name)
+    local p = D.principal()
+    local d = name == p.name and (p.input or p) or B.devices[name]
+    local state, kind = (d and d.class.describe(d) or ""):match "^(%u+) (%u+)"
+    return state and kind .. ":" .. state or ""
+end
+
 -- The newest place first.
 function show.S(put)
     local level = require "mumps.runtime.level"
@@ -74,10 +82,14 @@ function show.R(put)
     end
 end
 
-function show.L(put)
+local function of_locks()
     local lock = require "mumps.data.lock"
-    put("MLG:" .. lock.granted .. ",MLT:" .. lock.timed_out)
-    for _, text in ipairs(lock.show()) do
+    return "MLG:" .. lock.granted .. ",MLT:" .. lock.timed_out
+end
+
+function show.L(put)
+    put(of_locks())
+    for _, text in ipairs(require("mumps.data.lock").show()) do
         put(text)
     end
 end
@@ -90,7 +102,24 @@ end
 
 function show.A() end
 
-show.C, show.G, show.T = show.A, show.A, show.A
+show.C = show.A
+
+local function of_all()
+    return "GLD:*,REG:*," .. require("mumps.runtime.view").statistics()
+end
+
+-- Statistics of all regions, and of each: there are none.
+function show.G(put)
+    put(of_all())
+    put(("GLD:%s,REG:DEFAULT,"):format(require("mumps.runtime.special").get "ZGBLDIR")
+        .. require("mumps.runtime.view").statistics())
+end
+
+-- The sums of G and L alone, as if these codes had been given.
+function show.T(put)
+    put(of_all(), "G")
+    put(of_locks(), "L")
+end
 
 -- A number of 128 bits that changes with a routine's text.
 function Z.sum(name)
@@ -106,6 +135,7 @@ function Z.sum(name)
 end
 
 local ALL = "IVDLGR"
+local LONGEST = 8192 -- bytes that a node of a local variable gets; the rest is in the next one
 local FIRST = { L = 0, G = 0 } -- where the nodes of a code begin, if not at 1
 
 local function codes_of(v)
@@ -128,8 +158,8 @@ function Z.to(codes, put)
     local all = {}
     for code in codes_of(codes):gmatch "." do
         local n = FIRST[code] or 1
-        show[code](function(text)
-            all[#all + 1] = { code, n, text }
+        show[code](function(text, of)
+            all[#all + 1] = { of or code, of and FIRST[of] or n, text }
             n = n + 1
         end)
     end
@@ -172,13 +202,18 @@ function Z.command(codes, destination)
         end)
     end
     local R = require "mumps.data.ref"
-    local cleared = {}
+    local cleared, parts = {}, 0
     Z.to(codes, function(code, n, text)
         if not cleared[code] then
             R.kill(R.extend(destination, 1, code))
-            cleared[code] = true
+            cleared[code], parts = true, 0
         end
-        R.set(R.extend(destination, 2, code, n), text)
+        local at = 1
+        while destination.slot and #text - at >= LONGEST do
+            R.set(R.extend(destination, 2, code, n + parts), text:sub(at, at + LONGEST - 1))
+            at, parts = at + LONGEST, parts + 1
+        end
+        R.set(R.extend(destination, 2, code, n + parts), text:sub(at))
     end)
 end
 

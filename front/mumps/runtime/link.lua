@@ -61,6 +61,7 @@ list("mumps.runtime.alias", {alias_kill = "kill", alias_kill_all = "kill_all", a
 list("mumps.data.tp", {tp_commit = "commit", tp_rollback = "rollback", tp_restart = "restart"})
 list("mumps.io.system", {"hang"})
 list("mumps.runtime.interrupt", {"heed", "heed_rarely"})
+list("mumps.tools.profile", {"turn"})
 list("mumps.bridge.xcall", {"external"})
 
 -- ---- small ones

@@ -14,6 +14,7 @@ local symbols = require "mumps.runtime.symbols"
 local H = require "mumps.runtime.link"
 local T = require "mumps.runtime.test"
 local emit = require "mumps.compiler.emit"
+local flow = require "mumps.compiler.flow"
 local parse = require "mumps.compiler.parse"
 local L, N = level.L, symbols.stack
 
@@ -115,7 +116,7 @@ end
 local function build(code, home, ast, write)
     for _ = 1, 100 do
         local k = write(ast)
-        code.map = k.map
+        code.map, code.ends = k.map, k.ends
         local why = link(code, home, k)
         if not why then
             return
@@ -168,9 +169,13 @@ function M.load(text, name, path)
     local ast = parse.routine(text, name)
     code.path, code.starts, code.hidden, code.errors = path, ast.starts, {}, ast.errors
     code.count = #ast.lines
+    local before = flow.tells_turns
+    flow.tells_turns = before or text:find '"[Tt][Rr][Aa][Cc][Ee]"' ~= nil
+    code.tells_turns = flow.tells_turns
     build(code, code, ast, function()
         return emit.routine(ast, code.id)
     end)
+    flow.tells_turns = before
     code.L1 = code.L1 or function() end
     name_labels(code, ast)
     return code
@@ -188,7 +193,7 @@ function M.at_line(code, n)
         whole = code, labels = code.labels}
     local id = next_id()
     local k = emit.line_of_routine(ast, id, n)
-    part.map = k.map
+    part.map, part.ends = k.map, k.ends
     level.codes[id] = part
     code.parts = code.parts or {}
     code.parts[n] = part

@@ -138,6 +138,16 @@ function routine.loaded()
     return loaded
 end
 
+-- Forget those that were compiled without telling of turns of FOR (flow.lua).
+function routine.forget_quiet()
+    for name, r in pairs(loaded) do
+        if not r.code.tells_turns then
+            loaded[name] = nil
+            require("mumps.runtime.call").forget(name)
+        end
+    end
+end
+
 -- Forget those whose files changed, to be compiled at their next use: direct mode does so before each line.
 function routine.refresh()
     for name, r in pairs(loaded) do
@@ -223,7 +233,7 @@ end
 
 local function missing(given, folder, name, ending)
     if folder == "" then
-        if ending == ".m" or not ending then return not_found(given, name .. ".m", name .. ".o") end
+        if not ending then return not_found(given, name .. ".m", name .. ".o") end
         return not_found(name, name .. ending)
     end
     if ending == ".m" then

@@ -19,13 +19,17 @@ end
 -- Everything that registers something for programs.
 function start.load()
     for _, name in ipairs {"mumps.runtime.source", "mumps.runtime.view", "mumps.runtime.trigger",
-        "mumps.runtime.message",
+        "mumps.runtime.message", "mumps.runtime.peek", "mumps.runtime.fence",
         "mumps.io.special", "mumps.data.tp"} do
         require(name)
     end
+    local traced = special.from_environment("ydb_trace_gbl_name", "gtm_trace_gbl_name")
+    if traced and traced ~= "" then require("mumps.tools.profile").from_environment(traced) end
 end
 
 local function finish()
+    local profile = package.loaded["mumps.tools.profile"]
+    if profile then profile.at_end() end
     local device = package.loaded["mumps.io.device"]
     if device then device.finish() end
 end

@@ -73,7 +73,7 @@ end
 -- The line that an entry {label, offset, routine} means, and its routine.
 local function place_of(entry)
     local name = entry.routine
-    local r = name and name ~= "" and routine.look(name)
+    local r = name and name ~= "" and routine.get(name)
     if not r then errors.fail("NOPLACE") end
     local first = 1
     if entry.label and entry.label ~= "" then first = routine.label_line(name, tostring(entry.label)) end

@@ -15,6 +15,8 @@ local getinfo, sethook = debug.getinfo, debug.sethook
 local L, codes = level.L, level.codes
 local watchers = {} -- by name
 local seen_code, seen_line = {}, {} -- by level: where it was last
+local deepest = 0 -- the level that was called last and has not returned
+local entered = {} -- by level: nothing of it was told yet
 
 -- The code that a chunk "=M<id>" is of.
 local function code_of(source)
@@ -37,21 +39,30 @@ local function is_level(info)
 end
 
 local function on_call()
-    if is_level(getinfo(2, "S")) then seen_code[L.n] = nil end
+    if not is_level(getinfo(2, "S")) then return end
+    local n = L.n
+    seen_code[n] = nil
+    entered[n] = n > deepest
+    deepest = n
 end
 
 local function on_return()
-    if watch.left and is_level(getinfo(2, "S")) then watch.left(L.n) end
+    if not is_level(getinfo(2, "S")) then return end
+    deepest = L.n - 1
+    if watch.left then watch.left(L.n) end
 end
 
 local function on_line(lua_line)
     local info = getinfo(2, "S")
     local code = info.what ~= "main" and code_of(info.source)
-    local line = code and code.map[lua_line]
+    local line = code and code.kind == "routine" and code.map[lua_line]
+    if code and code.ends and code.ends[lua_line] then line = nil end
     local n = L.n
-    if not line or code.kind ~= "routine" or seen_code[n] == code and seen_line[n] == line then return end
+    if not line or seen_code[n] == code and seen_line[n] == line then return end
     seen_code[n], seen_line[n] = code, line
-    for _, watcher in pairs(watchers) do watcher(code.whole or code, line) end
+    local is_entered = entered[n]
+    entered[n], deepest = nil, n
+    for _, watcher in pairs(watchers) do watcher(code.whole or code, line, is_entered) end
 end
 
 local function hook(event, line)
@@ -65,13 +76,14 @@ function watch.again()
     if next(watchers) then sethook(hook, "crl") end
 end
 
--- watcher(code, line) is called before each line from now on; nil: no more.
+-- watcher(code, line, is_entered) is called before each line from now on; nil: no more.  is_entered: it is
+-- the first one of a call.
 function watch.set(name, watcher)
     local was = next(watchers) ~= nil
     watchers[name] = watcher
     local is = next(watchers) ~= nil
     if is and not was then
-        seen_code = {}
+        seen_code, entered, deepest = {}, {}, L.n
         local code, line = level.running()
         seen_code[L.n], seen_line[L.n] = code, line
         jit.off()

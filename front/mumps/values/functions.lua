@@ -1,13 +1,13 @@
 -- The intrinsic functions that only know values: name in full -> function with the arguments of the source.
 --
 -- Functions of text are those of the mode; the Z forms always go by bytes.
-local fail = require "mumps.values.fail"
 local number = require "mumps.values.number"
 local bytes = require "mumps.values.text"
 local piece = require "mumps.values.piece"
 local bits = require "mumps.values.bits"
 local names = require "mumps.values.names"
 local mode = require "mumps.values.mode"
+local normal = require "mumps.values.normal"
 
 local str = number.str
 
@@ -55,11 +55,6 @@ F.LENGTH, F.SET_EXTRACT = text.length or zlength, text.set_extract
 F.ZSUBSTR, F.ZWIDTH = text.substr, text.width
 F.PIECE, F.SET_PIECE = text.piece or piece.piece, text.set_piece or piece.set_piece
 
--- There is no other collation than M's own.
-function F.ZCOLLATE(_, collation)
-    if number.int(collation) ~= 0 then return fail("COLLATIONUNDEF", str(collation)) end
-    return fail("UNIMPLOP")
-end
-F.ZATRANSFORM = F.ZCOLLATE
+F.ZCOLLATE, F.ZATRANSFORM = normal.zcollate, normal.zatransform
 
 return F

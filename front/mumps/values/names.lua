@@ -185,9 +185,14 @@ local function parse(s)
     return subscripts(s, last + 2, parsed)
 end
 
+local function not_canonic(s)
+    local text = quote(s)
+    return fail("NOCANONICNAME", find(text, '["$]') and text or '"' .. text .. '"')
+end
+
 -- {n = subscripts, env =, name =, ...}; fails if it is not a canonical name.
 function N.parse(s)
-    return parse(s) or fail("NOCANONICNAME", quote(s))
+    return parse(s) or not_canonic(s)
 end
 
 function N.qlength(s)
