@@ -11,22 +11,17 @@ local C = require "mumps.host"
 
 local errors = {}
 
-local by_name, by_number = {}, {}
-
-local function fill()
-    local e, i = ffi.new "caret_mumps__error", 0
-    while C.caret_mumps__error_at(i, e) do
-        local name = ffi.string(e.name)
-        local number = math.abs(e.code)
-        by_name[name] = {number = number, severity = string.char(e.severity), text = ffi.string(e.text)}
-        by_number[number] = name
-        i = i + 1
-    end
-end
+local known = {} -- by name: those that were asked for; all of them would be a third of what a program has
+local room = ffi.new "caret_mumps__error"
 
 function errors.entry(name)
-    if not next(by_name) then fill() end
-    return by_name[name]
+    local e = known[name]
+    if e == nil and C.caret_mumps__error_named(name, room) then
+        e = {number = math.abs(room.code), severity = string.char(room.severity)}
+        e.text = ffi.string(room.text)
+        known[name] = e
+    end
+    return e
 end
 
 function errors.get(name)
@@ -35,8 +30,7 @@ function errors.get(name)
 end
 
 function errors.of(number)
-    if not next(by_number) then fill() end
-    return by_number[number]
+    if number < 2 ^ 31 and C.caret_mumps__error_numbered(number, room) then return ffi.string(room.name) end
 end
 
 -- The text with its operands in the places of !AD, !UL, !16@XQ and so on; what is missing is empty.

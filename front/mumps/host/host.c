@@ -175,15 +175,40 @@ const caret_mumps__file *caret_mumps__embedded(const char *name)
     return NULL;
 }
 
-bool caret_mumps__error_at(size_t i, caret_mumps__error *e)
+/* Entries that come later count before others of the same name or number. */
+static bool error_that(bool (*fits)(const struct caret_m__error *, const void *), const void *wanted,
+                       caret_mumps__error *e)
 {
     size_t n;
     const struct caret_m__error *table = caret_m__errors(&n);
 
-    if (i >= n)
+    while (n > 0 && !fits(&table[n - 1], wanted))
+        n--;
+    if (n == 0)
         return false;
-    *e = (caret_mumps__error){table[i].name, table[i].text, table[i].code, caret_m__severity(table[i].code)};
+    const struct caret_m__error *found = &table[n - 1];
+    *e = (caret_mumps__error){found->name, found->text, found->code, caret_m__severity(found->code)};
     return true;
+}
+
+static bool has_name(const struct caret_m__error *e, const void *name)
+{
+    return strcmp(e->name, name) == 0;
+}
+
+static bool has_number(const struct caret_m__error *e, const void *number)
+{
+    return abs(e->code) == *(const int *)number;
+}
+
+bool caret_mumps__error_named(const char *name, caret_mumps__error *e)
+{
+    return error_that(has_name, name, e);
+}
+
+bool caret_mumps__error_numbered(int number, caret_mumps__error *e)
+{
+    return error_that(has_number, &number, e);
 }
 
 int caret_mumps__stat(const char *path, caret_mumps__found *to)

@@ -43,7 +43,7 @@ extern const caret_mumps__file caret_mumps__files[];
 /* NULL: there is none. */
 const caret_mumps__file *caret_mumps__embedded(const char *name);
 
-/* The i-th error of m/errors.def: false after the last. */
+/* An error of m/errors.def by its name, or by its number, which is positive: false if there is none. */
 typedef struct caret_mumps__error {
     const char *name;
     const char *text;
@@ -51,7 +51,8 @@ typedef struct caret_mumps__error {
     int severity;
 } caret_mumps__error;
 
-bool caret_mumps__error_at(size_t i, caret_mumps__error *e);
+bool caret_mumps__error_named(const char *name, caret_mumps__error *e);
+bool caret_mumps__error_numbered(int number, caret_mumps__error *e);
 
 /* What a path leads to: errno if there is nothing. */
 typedef struct caret_mumps__found {
