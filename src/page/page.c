@@ -196,6 +196,26 @@ unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_
     return find_from(p, head_count(p, w.lo, w.n, w.count, w.head), &w, key, len, found);
 }
 
+unsigned caret__page_find_after(const struct caret__page *p, unsigned i, const uint8_t *key, size_t len,
+                                bool *found)
+{
+    const uint8_t *prefix;
+    unsigned plen = caret__page_prefix(p, &prefix), count = caret__page_count(p);
+
+    CARET__ASSERT_CMP(i, <=, count);
+    *found = false;
+    if (i == count)
+        return count;
+    int c = prefix_compare(prefix, plen, key, len);
+    if (c != 0)
+        return c < 0 ? 0 : count;
+    const uint8_t *suffix = key + plen;
+    uint32_t head = caret__key_head_behind(suffix, len - plen, plen), at_i = head_at(p, i);
+    c = at_i != head ? (at_i > head) - (at_i < head) : entry_compare(p, i, suffix, len - plen);
+    *found = c == 0;
+    return c >= 0 ? i : caret__page_find(p, key, len, found);
+}
+
 unsigned caret__page_find_beside(const struct caret__page *p, unsigned i, const uint8_t *key, size_t len,
                                  bool *found)
 {

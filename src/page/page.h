@@ -227,6 +227,11 @@ static inline unsigned caret__page_prefix(const struct caret__page *p, const uin
 /* First slot whose key is >= key; *found tells whether it is equal. */
 unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_t len, bool *found);
 
+/* The same for a caller that knows that all keys before slot i, which is at most the count, are below the key: the slot
+ * itself is looked at first, as keys in ascending order often are next to each other. */
+unsigned caret__page_find_after(const struct caret__page *p, unsigned i, const uint8_t *key, size_t len,
+                                bool *found);
+
 /* The same for a caller that goes on in order: is the key in the slot after i, or in i, or after i as the last one?
  * Else CARET__PAGE_NOWHERE, which is told for less than a search takes. */
 #define CARET__PAGE_NOWHERE UINT32_MAX

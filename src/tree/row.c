@@ -354,10 +354,12 @@ static unsigned one_by_one(struct caret__w *w, struct caret__cursor *c, const st
                            unsigned n)
 {
     struct caret__path *path = &c->path;
+    unsigned next = 0; /* slot: all keys before it are below the one that comes */
 
     for (unsigned i = 0; i < n; i++) {
         const struct caret__page *p = caret__w_page(w, path->pgno[path->leaf]);
-        path->idx[path->leaf] = (uint16_t)caret__page_find(p, kv[i].b, kv[i].b_len, &path->found);
+        path->idx[path->leaf] = (uint16_t)caret__page_find_after(p, next, kv[i].b, kv[i].b_len, &path->found);
+        next = path->idx[path->leaf] + 1u;
         if (!caret__set_in_leaf(w, path, kv[i].b, kv[i].b_len, kv[i].val, kv[i].vlen, kv[i].vflag))
             return i;
     }
@@ -472,13 +474,10 @@ static unsigned longest_entry(struct caret__row_need *r, unsigned plen, unsigned
 static struct caret__entry count_set(struct caret__row_need *r, const struct caret__row_set *set)
 {
     struct caret__entry e = {0};
-    unsigned pos = 0;
-    bool found = false;
+    bool found;
+    unsigned pos = caret__page_find_after(r->leaf, r->next, set->key, set->klen, &found);
 
-    if (!r->past_end) {
-        pos = caret__page_find(r->leaf, set->key, set->klen, &found);
-        r->past_end = pos == caret__page_count(r->leaf);
-    }
+    r->next = pos + found;
     if (!found) {
         r->inserts++;
         r->bytes += caret__entry_room(set->klen, set->vlen);
@@ -538,14 +537,14 @@ static uint32_t next_leaf(const struct caret__w *w, struct caret__row_need *r, c
             look_above(r, caret__w_page(w, r->at.path.pgno[d]));
     }
     r->leaf = caret__w_page(w, r->at.path.pgno[r->at.path.leaf]);
-    r->past_end = false;
+    r->next = 0;
     return 0;
 }
 
 uint32_t caret__row_look(const struct caret__w *w, struct caret__row_need *r, const uint8_t *key, size_t klen,
                          size_t vlen, struct caret__edges *edges)
 {
-    CARET__ASSERT(r->first == NULL || caret__bytes_compare(r->last, r->last_len, key, klen) <= 0);
+    CARET__ASSERT(r->first == NULL || caret__bytes_compare(r->last, r->last_len, key, klen) < 0);
     struct caret__row_set set = {key, (uint16_t)klen, (uint16_t)vlen};
     unsigned whole = (unsigned)caret__entry_room(klen, vlen);
 

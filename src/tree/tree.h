@@ -270,7 +270,7 @@ struct caret__row_set {
 struct caret__row_need {
     struct caret__cursor at;
     const struct caret__page *leaf; /* of `at` */
-    bool past_end;                  /* of the leaf's entries */
+    unsigned next;                  /* slot of it: the keys before that are below all sets to come */
     unsigned longest;               /* entry of the group */
     uint64_t bytes, inserts;        /* of the group: whole entries, without prefix, */
     unsigned nwaiting;              /* but for these, */

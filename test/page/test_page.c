@@ -151,6 +151,27 @@ static void a_search_beside_a_slot_is_right_or_says_nothing(void **state)
     assert_true(told > 5000);
 }
 
+/* A search from a slot on, before which all keys are below the key, finds what a search finds. */
+static void a_search_after_lower_keys_is_a_search(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2000; i++) {
+        random_edit(i / 500, NULL);
+        struct pair p;
+        bool found, in_model;
+        random_pair(&p, below(4));
+        if (model.n != 0 && below(4) != 0)
+            p = model.p[below(model.n)];
+        if (below(3) == 0)
+            p.key[p.klen++] = (uint8_t)below(256);
+        unsigned right = model_find(&model, p.key, p.klen, &in_model), less = below(4) % 3;
+        unsigned at =
+            caret__page_find_after(&page.page, right - (less < right ? less : right), p.key, p.klen, &found);
+        assert_int_equal(at, right);
+        assert_int_equal(found, in_model);
+    }
+}
+
 /* ---------------------------------------------------------------------------- undo */
 
 #define UNDO_BYTES (8u * CARET__PAGE_SIZE)
@@ -301,6 +322,7 @@ int main(void)
         cmocka_unit_test_setup(a_refused_edit_changes_nothing, fresh),
         cmocka_unit_test_setup(a_search_finds_the_first_key_that_is_not_less, fresh),
         cmocka_unit_test_setup(a_search_beside_a_slot_is_right_or_says_nothing, fresh),
+        cmocka_unit_test_setup(a_search_after_lower_keys_is_a_search, fresh),
         cmocka_unit_test_setup(undo_restores_every_byte, fresh),
         cmocka_unit_test_setup(undo_entries_of_a_commit_before_do_not_count, fresh),
         cmocka_unit_test_setup(areas_of_the_undo_region_are_disjoint, fresh),
