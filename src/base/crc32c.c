@@ -159,7 +159,7 @@ CRC_TARGET static uint32_t three_lanes(uint32_t c, const uint8_t *p)
     return shift(shift(c) ^ c1) ^ c2;
 }
 
-CRC_TARGET static uint32_t crc_hardware(uint32_t seed, const void *data, size_t n)
+CRC_TARGET uint32_t caret__crc32c_hardware(uint32_t seed, const void *data, size_t n)
 {
     const uint8_t *p = data;
     uint32_t c = ~seed;
@@ -192,7 +192,7 @@ static uint32_t choose(uint32_t seed, const void *p, size_t n)
 #if CRC_HW
     if (has_hardware()) {
         fill_shifts();
-        fn = crc_hardware;
+        fn = caret__crc32c_hardware;
     }
 #endif
     atomic_store_explicit(&caret__crc32c_chosen, fn, memory_order_release);

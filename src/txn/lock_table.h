@@ -17,7 +17,7 @@ static inline struct caret__lock_table *caret__lt(const struct caret__engine *e)
 
 static inline uint32_t caret__lt_hash(const uint8_t *key, size_t len)
 {
-    return caret__crc32c(0, key, len);
+    return caret__crc32c_short(0, key, len);
 }
 
 static inline uint32_t caret__lt_count(const struct caret__lock_cell *c)
