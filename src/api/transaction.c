@@ -240,43 +240,21 @@ static bool still_valid(void *ctx)
     return CARET_SEEDED("commit_unvalidated") || caret__reads_valid(s->global.pg, &s->txn.reads);
 }
 
-struct one {
-    const caret_session *s;
-    struct caret__op_view op;
-};
-
-/* Called under the writer mutex: CARET_ROLLBACK says that the transaction is not valid any more. */
-static int one_if_valid(void *ctx, const uint8_t *old, size_t old_len, const uint8_t **val, size_t *vlen)
-{
-    const struct one *one = ctx;
-    CARET__ASSERT(caret__writer_held(one->s->e->sh));
-    (void)old;
-    (void)old_len;
-    if (!still_valid((void *)(uintptr_t)one->s))
-        return CARET_ROLLBACK;
-    *val = one->op.val;
-    *vlen = one->op.vlen;
-    return CARET_OK;
-}
-
 /* A transaction that only sets one node goes the way of a plain set: in place if it can.  The next one that reads what
  * this one wrote, as many do, finds it beside the last key. */
 static int commit_one(caret_session *s, struct caret__batch *b, uint64_t *lsn)
 {
-    struct one one = {.s = s};
     const struct caret__reads *r = &s->txn.reads;
     struct caret__spot spot = {0};
-    uint32_t off = CARET__REC_HEAD;
 
-    if (caret__record_op(b->rec, b->size + CARET__REC_TAIL, &off, &one.op) != 1 ||
-        one.op.kind != CARET__OP_SET)
+    if (caret__op_at(b->rec, CARET__REC_HEAD).kind != CARET__OP_SET)
         return caret__commit(s->e, b, still_valid, s, lsn);
     if (b->nspots != 0 && b->spots[0].version != 0)
         spot = b->spots[0];
     else if (r->count != 0) /* likely the leaf that was read last */
         spot = (struct caret__spot){r->set[r->last].version, r->set[r->last].pgno, 0, CARET__SPOT_LEAF, 0};
     uint64_t before = spot.version;
-    int rc = caret__commit_set(s->e, &spot, one.op.key, one.op.klen, NULL, 0, one_if_valid, &one, lsn);
+    int rc = caret__commit_one(s->e, &spot, b, still_valid, s, lsn);
     if (rc == CARET_OK && spot.version != 0)
         caret__last_changed(&s->leaves.last, spot.pgno, before, spot.version, spot.pos);
     return rc == CARET_ROLLBACK ? CARET_RESTART : rc;

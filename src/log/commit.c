@@ -265,15 +265,6 @@ int caret__locate_anew(struct caret__engine *e, struct caret__spot *spot, const 
     return CARET_OK;
 }
 
-static inline void set_in_place(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key,
-                                size_t klen, const void *val, size_t vlen, uint64_t lsn)
-{
-    struct caret__undo u = caret__undo_context(e, caret__undo_near(e));
-
-    caret__undo_begin(&u, lsn);
-    caret__change_leaf(e, &u, spot, key, klen, val, vlen, lsn);
-}
-
 /* ---------------------------------------------------------------- in general */
 
 /* Steps 3 and 4 for a record that does not go through the ring; the flush mutex is held too. */
@@ -419,10 +410,11 @@ int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)
 /* A set in place writes about a line of the ring. */
 #define SET_SOON 64u
 
-/* A set as a record, made before the mutex is taken unless its value is computed under it. */
+/* Room for a record, which is made before the mutex is taken unless its value is computed under it. */
+#define SET_MAX                                                                                              \
+    (CARET__REC_HEAD + CARET__OP_HEAD + CARET__KEY_MAX + CARET__INLINE_MAX + 16u + CARET__REC_TAIL)
 struct set_record {
-    uint32_t size, crc;
-    uint8_t rec[CARET__REC_HEAD + CARET__OP_HEAD + CARET__KEY_MAX + CARET__INLINE_MAX + 16 + CARET__REC_TAIL];
+    uint8_t bytes[SET_MAX];
 };
 
 /* A set of one node. */
@@ -432,42 +424,66 @@ struct set {
     size_t klen;
     const void *val;
     size_t vlen;
-    caret__compute *compute; /* NULL: the value is known */
+    caret__compute *compute;  /* NULL: the value is known */
+    bool (*valid)(void *ctx); /* NULL: it is set in any case */
     void *ctx;
-    struct set_record *r; /* elsewhere: the compiler keeps what is here in registers */
+    struct set_record *room; /* elsewhere: the compiler keeps what is here in registers */
+    const uint8_t *rec;      /* it, finished but for its trailer */
+    uint32_t size, crc;
     uint64_t *lsn;
-    bool room; /* it was room in ring or log that was missing */
+    bool full; /* it was room in ring or log that was missing */
 };
 
-static inline void make_record(const struct set *s)
+static inline void make_record(struct set *s)
 {
-    struct set_record *r = s->r;
+    uint8_t *rec = s->room->bytes;
 
-    r->size = CARET__REC_HEAD + caret__op_size(s->klen, s->vlen) + CARET__REC_TAIL;
-    put_op(r->rec + CARET__REC_HEAD, CARET__OP_SET, s->key, s->klen, s->val, s->vlen);
-    r->crc = finish_record(r->rec, r->size, 1);
+    s->rec = rec;
+    s->size = CARET__REC_HEAD + caret__op_size(s->klen, s->vlen) + CARET__REC_TAIL;
+    put_op(rec + CARET__REC_HEAD, CARET__OP_SET, s->key, s->klen, s->val, s->vlen);
+    s->crc = finish_record(rec, s->size, 1);
+}
+
+/* What is at a spot. */
+struct seen {
+    uint64_t word;           /* of the leaf's entry in the page table */
+    struct caret__entry old; /* val NULL: the key is not there */
+};
+
+static inline struct seen look_at(const struct caret__engine *e, const struct caret__spot *spot)
+{
+    CARET__ASSERT(caret__writer_held(e->sh));
+    struct seen at = {atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed), {0}};
+
+    if (spot->found)
+        at.old = caret__page_entry(caret__page_at(&e->pg, spot->pgno, at.word), spot->pos);
+    return at;
+}
+
+/* A value out of line: read as far as the number goes. */
+static __attribute__((noinline)) const uint8_t *old_run(const struct caret__engine *e, const uint8_t *val,
+                                                        size_t *len)
+{
+    uint32_t ref[2];
+
+    if (*len < sizeof ref)
+        return val;
+    memcpy(ref, val, sizeof ref);
+    if (!caret__run_below(ref[0], ref[1], e->sh->ts.npages))
+        return val;
+    *len = ref[1];
+    return e->file_map + (size_t)ref[0] * CARET__PAGE_SIZE;
 }
 
 /* Have the new value computed from the old one, and the record made. */
-static int compute_value(struct caret__engine *e, struct set *s)
+static inline __attribute__((always_inline)) int compute_value(const struct caret__engine *e, struct set *s,
+                                                               const struct caret__entry *en)
 {
-    const uint8_t *old = NULL, *val;
-    size_t old_len = 0, vlen;
+    const uint8_t *old = en->val, *val;
+    size_t old_len = en->vlen, vlen;
 
-    if (s->spot->found) {
-        uint64_t word = atomic_load_explicit(&e->pg.ptab[s->spot->pgno].word, memory_order_relaxed);
-        struct caret__entry en = caret__page_entry(caret__page_at(&e->pg, s->spot->pgno, word), s->spot->pos);
-        old = en.val;
-        old_len = en.vlen;
-        if (en.run && en.vlen >= 8) {
-            uint32_t ref[2];
-            memcpy(ref, en.val, sizeof ref);
-            if (caret__run_below(ref[0], ref[1], e->sh->ts.npages)) { /* read as far as the number goes */
-                old = e->file_map + (size_t)ref[0] * CARET__PAGE_SIZE;
-                old_len = ref[1];
-            }
-        }
-    }
+    if (caret__unlikely(en->run))
+        old = old_run(e, old, &old_len);
     int rc = s->compute(s->ctx, old, old_len, &val, &vlen);
     if (rc != CARET_OK)
         return rc;
@@ -477,71 +493,134 @@ static int compute_value(struct caret__engine *e, struct set *s)
     return CARET_OK;
 }
 
+/* Is the value one as long as the old one, in a leaf of this epoch?  It takes none of the leaf's room. */
+static inline bool overwrites(const struct caret__engine *e, const struct set *s, const struct seen *at)
+{
+    return at->old.val != NULL && at->old.vlen == s->vlen && !at->old.run &&
+           caret__pte_epoch(at->word) == atomic_load_explicit(&e->sh->epoch, memory_order_relaxed);
+}
+
+/* The spot is at->old; else the leaf has room for the key. */
+static inline __attribute__((always_inline)) void set_in_place(struct caret__engine *e, const struct set *s,
+                                                               const struct seen *at, bool overwrite)
+{
+    CARET__ASSERT(caret__writer_held(e->sh));
+    struct caret__undo u = caret__undo_context(e, caret__undo_near(e));
+    struct caret__edit ed = {&u, &e->pg.ptab[s->spot->pgno].version, *s->lsn};
+
+    caret__undo_begin(&u, *s->lsn);
+    if (!overwrite) {
+        caret__change_leaf(e, &u, s->spot, s->key, s->klen, s->val, s->vlen, *s->lsn);
+        return;
+    }
+    caret__page_overwrite(&at->old, s->val, &ed);
+    s->spot->version = *s->lsn;
+}
+
 /* The slow way for one set: as a batch of one.  The mutex is held. */
-static int set_slowly(struct caret__engine *e, const struct set *s)
+static __attribute__((noinline)) int set_slowly(struct caret__engine *e, struct caret__spot *spot,
+                                                const uint8_t *rec, uint32_t size, uint32_t crc,
+                                                uint64_t *lsn)
 {
     CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__need need = caret__need_of_sets(caret__tree_set_pages(&e->sh->ts), 0);
 
-    int rc = caret__value_check(e, s->spot);
+    int rc = caret__value_check(e, spot);
+    spot->version = 0;
     if (rc == CARET_OK)
         rc = caret__reserve(e, &need, false);
     if (rc != CARET_OK)
         return rc;
-    const uint8_t *rec = caret__publish(e, s->r->rec, s->r->size, s->r->crc, s->lsn);
-    rc = caret__apply(e, rec, s->r->size, *s->lsn, CARET__APPLY_COMMIT, false);
-    caret__make_visible(e, *s->lsn);
+    rec = caret__publish(e, rec, size, crc, lsn);
+    rc = caret__apply(e, rec, size, *lsn, CARET__APPLY_COMMIT, false);
+    caret__make_visible(e, *lsn);
     return rc;
 }
 
-/* One try under the mutex.  CARET_RESTART: s->room tells what is short. */
-static int try_set(struct caret__engine *e, struct set *s)
+/* One try under the mutex.  CARET_ROLLBACK: not valid.  CARET_RESTART: s->full tells what is short. */
+static inline __attribute__((always_inline)) int try_set(struct caret__engine *e, struct set *s)
 {
     CARET__ASSERT(caret__writer_held(e->sh));
     caret__will_commit(e, SET_SOON);
     int rc = caret__locate(e, s->spot, s->key, s->klen);
-    if (rc == CARET_OK && s->compute != NULL)
-        rc = compute_value(e, s);
+    if (rc == CARET_OK && s->valid != NULL && !s->valid(s->ctx))
+        return CARET_ROLLBACK;
     if (rc != CARET_OK)
         return rc;
-    s->room =
-        !has_room(e->sh, atomic_load_explicit(&e->sh->log_head, memory_order_relaxed), s->r->size, false);
-    if (s->room)
+    struct seen at = look_at(e, s->spot);
+    if (s->compute != NULL && (rc = compute_value(e, s, &at.old)) != CARET_OK)
+        return rc;
+    s->full = !has_room(e->sh, atomic_load_explicit(&e->sh->log_head, memory_order_relaxed), s->size, false);
+    if (s->full)
         return CARET_RESTART;
     struct caret__taken taken = {0};
-    if (!caret__fits_in_place(e, s->spot, s->key, s->klen, s->vlen, &taken)) {
-        s->spot->version = 0;
-        return set_slowly(e, s);
-    }
-    caret__publish(e, s->r->rec, s->r->size, s->r->crc, s->lsn);
-    set_in_place(e, s->spot, s->key, s->klen, s->val, s->vlen, *s->lsn);
+    bool overwrite = overwrites(e, s, &at);
+    if (!overwrite && !caret__fits_in_place(e, s->spot, s->key, s->klen, s->vlen, &taken))
+        return set_slowly(e, s->spot, s->rec, s->size, s->crc, s->lsn);
+    caret__publish(e, s->rec, s->size, s->crc, s->lsn);
+    set_in_place(e, s, &at, overwrite);
     caret__make_visible(e, *s->lsn);
     return CARET_OK;
 }
 
-int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen,
-                      const void *val, size_t vlen, caret__compute *compute, void *ctx, uint64_t *lsn)
+static inline __attribute__((always_inline)) int commit_set(struct caret__engine *e, struct set *s)
 {
-    struct set_record r;
-    struct set s = {spot, key, klen, val, vlen, compute, ctx, &r, lsn, false};
-
-    if (compute == NULL)
-        make_record(&s);
     for (;;) {
-        s.room = false;
+        s->full = false;
         int rc = may_write(e);
         if (rc == CARET_OK)
             rc = caret__writer_lock(e);
         if (rc != CARET_OK)
             return rc;
-        rc = try_set(e, &s);
+        rc = try_set(e, s);
         caret__writer_unlock(e);
         if (rc == CARET_OK)
-            afterwards(e, r.rec, r.size, *lsn);
+            afterwards(e, s->rec, s->size, *s->lsn);
         if (rc != CARET_RESTART)
             return rc;
-        rc = s.room ? make_room(e, r.size) : caret__checkpoint_room(e);
+        rc = s->full ? make_room(e, s->size) : caret__checkpoint_room(e);
         if (rc != CARET_OK)
             return rc;
     }
+}
+
+int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen,
+                      const void *val, size_t vlen, caret__compute *compute, void *ctx, uint64_t *lsn)
+{
+    struct set_record room;
+    struct set s = {.spot = spot,
+                    .key = key,
+                    .klen = klen,
+                    .val = val,
+                    .vlen = vlen,
+                    .compute = compute,
+                    .ctx = ctx,
+                    .room = &room,
+                    .lsn = lsn};
+
+    CARET__ASSERT(!caret__writer_held(e->sh));
+    if (compute == NULL)
+        make_record(&s);
+    return commit_set(e, &s);
+}
+
+int caret__commit_one(struct caret__engine *e, struct caret__spot *spot, struct caret__batch *b,
+                      bool (*valid)(void *ctx), void *ctx, uint64_t *lsn)
+{
+    struct caret__op_view op = caret__op_at(b->rec, CARET__REC_HEAD);
+    struct set s = {.spot = spot,
+                    .key = op.key,
+                    .klen = op.klen,
+                    .val = op.val,
+                    .vlen = op.vlen,
+                    .valid = valid,
+                    .ctx = ctx,
+                    .rec = b->rec,
+                    .size = b->size + CARET__REC_TAIL,
+                    .crc = caret__batch_finish(b),
+                    .lsn = lsn};
+
+    CARET__ASSERT(!caret__writer_held(e->sh));
+    CARET__ASSERT(b->nops == 1 && op.kind == CARET__OP_SET);
+    return commit_set(e, &s);
 }

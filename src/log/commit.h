@@ -25,6 +25,11 @@ typedef int caret__compute(void *ctx, const uint8_t *old, size_t old_len, const 
 int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen,
                       const void *val, size_t vlen, caret__compute *compute, void *ctx, uint64_t *lsn);
 
+/* Set the node of a batch that has nothing but this set.  valid is asked under the mutex; false: CARET_ROLLBACK. */
+struct caret__batch;
+int caret__commit_one(struct caret__engine *e, struct caret__spot *spot, struct caret__batch *b,
+                      bool (*valid)(void *ctx), void *ctx, uint64_t *lsn);
+
 /* A batch of so many sets and deletes, and nothing else, may be done in place. */
 #define CARET__SPOTS    128u
 

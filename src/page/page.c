@@ -381,17 +381,15 @@ bool caret__page_insert(struct caret__page *p, unsigned pos, const uint8_t *key,
 }
 
 /* Overwrite a value of the same length where it is. */
-static void replace_same(struct caret__page *p, unsigned off, unsigned klen, const void *val, size_t vlen,
-                         unsigned vflag, const struct caret__edit *ed)
+void caret__page_overwrite(const struct caret__entry *e, const void *val, const struct caret__edit *ed)
 {
-    uint8_t *at = (uint8_t *)p + off;
+    uint8_t *at = (uint8_t *)(uintptr_t)e->val;
+
     if (ed != NULL) {
-        edit_save(ed, at, 2);
-        edit_save(ed, at + 2 + klen, (unsigned)vlen);
+        edit_save(ed, at, e->vlen);
         edit_go(ed);
     }
-    caret__racy_put16(at, (uint16_t)(vlen | vflag));
-    caret__racy_copy_value(at + 2 + klen, val, vlen);
+    caret__racy_copy_value(at, val, e->vlen);
     CARET_FAULT("page_replace_same");
 }
 
@@ -403,11 +401,11 @@ bool caret__page_replace(struct caret__page *p, unsigned pos, const void *val, s
     unsigned off = (unsigned)((const uint8_t *)e.key - (const uint8_t *)p) - 2, klen = e.klen;
     unsigned was = (unsigned)caret__entry_bytes(klen, e.vlen);
 
-    if (e.vlen == vlen) {
-        replace_same(p, off, klen, val, vlen, vflag, ed);
+    if (e.vlen == vlen && e.run == (vflag != 0)) {
+        caret__page_overwrite(&e, val, ed);
         return true;
     }
-    if (vlen < e.vlen) { /* shrinks in place */
+    if (vlen <= e.vlen) { /* shrinks in place, or one of them is out of line */
         if (ed != NULL) {
             edit_save(ed, p, 32);
             edit_save(ed, (uint8_t *)p + off, was);
