@@ -428,7 +428,7 @@ static int set_in_txn(caret_session *s, const struct caret__node *n, const void 
 }
 
 /* Common beginning of all writers of globals. */
-int caret__enter_writer(caret_session *s)
+static inline int enter_writer(caret_session *s)
 {
     int rc = caret__session_enter(s);
     if (rc == CARET_OK)
@@ -438,6 +438,11 @@ int caret__enter_writer(caret_session *s)
     if (rc == CARET_OK)
         caret__count(s, CARET__SETS);
     return rc;
+}
+
+int caret__enter_writer(caret_session *s)
+{
+    return enter_writer(s);
 }
 
 int caret_set(caret_session *s, caret_node *node, const void *value, size_t len)
@@ -453,7 +458,7 @@ int caret_set(caret_session *s, caret_node *node, const void *value, size_t len)
         return rc;
     if (n->local)
         return set_local(s, n, value, len);
-    rc = caret__enter_writer(s);
+    rc = enter_writer(s);
     if (rc != CARET_OK)
         return rc == CARET__REMOTE ? caret__remote_set_node(s, n, value, len) : rc;
     return s->txn.level != 0 ? set_in_txn(s, n, value, len) : set_global(s, n, value, len);

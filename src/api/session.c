@@ -79,7 +79,7 @@ int caret__session_out(caret_session *s, size_t n)
     return CARET_OK;
 }
 
-int caret__session_writes(caret_session *s)
+int caret__session_writes_slow(caret_session *s)
 {
     if (caret__unlikely(s->txn.snapshot != NULL))
         return caret__fail(CARET_E_READONLY, "%s: a snapshot can only be read; end it to write", s->e->path);
@@ -100,7 +100,7 @@ static bool thread_again(caret_session *s)
 }
 
 /* All that may be asked of a commit, in turn. */
-static __attribute__((noinline)) int committed(caret_session *s, uint64_t lsn, int flags)
+int caret__session_committed_slow(caret_session *s, uint64_t lsn, int flags)
 {
     bool thread = __atomic_load_n(&s->e->background, __ATOMIC_ACQUIRE) != NULL || thread_again(s);
 
@@ -109,17 +109,6 @@ static __attribute__((noinline)) int committed(caret_session *s, uint64_t lsn, i
     if (s->db->options.sync == CARET_SYNC_COMMIT || (flags & CARET_TXN_SYNC) != 0)
         return caret__wait_durable(s->e, lsn);
     return thread ? CARET_OK : caret__background_inline(s->e);
-}
-
-int caret__session_committed(caret_session *s, uint64_t lsn, int flags)
-{
-    caret__count(s, CARET__COMMITS);
-    s->global.applied = caret__max64(s->global.applied, lsn); /* at least */
-    flags |= s->commit_flags;
-    if (caret__unlikely(flags != 0 || s->db->options.sync == CARET_SYNC_COMMIT ||
-                        __atomic_load_n(&s->e->background, __ATOMIC_ACQUIRE) == NULL))
-        return committed(s, lsn, flags);
-    return CARET_OK;
 }
 
 int caret_session_batch(caret_session *s, int on)

@@ -290,7 +290,14 @@ int caret__commit_node(caret_session *s, struct caret__node *n, const void *valu
                        caret__compute *compute, void *ctx, uint64_t *lsn);
 
 /* Before a global write: read-only?  The background thread starts at the first one. */
-int caret__session_writes(caret_session *s);
+int caret__session_writes_slow(caret_session *s);
+static inline int caret__session_writes(caret_session *s)
+{
+    if (caret__likely(s->txn.snapshot == NULL && !s->db->options.readonly &&
+                      __atomic_load_n(&s->e->background, __ATOMIC_ACQUIRE) != NULL))
+        return CARET_OK;
+    return caret__session_writes_slow(s);
+}
 
 /* Look at the tree of a checkpoint from now on; at the database again. */
 int caret__session_snapshot(caret_session *s);
@@ -350,7 +357,17 @@ int caret__local_put(caret_session *s, const uint8_t *key, size_t klen, const vo
 int caret__session_saw(const caret_session *s, int rc);
 
 /* After a commit: wait for the disk if the mode says so. */
-int caret__session_committed(caret_session *s, uint64_t lsn, int flags);
+int caret__session_committed_slow(caret_session *s, uint64_t lsn, int flags);
+static inline int caret__session_committed(caret_session *s, uint64_t lsn, int flags)
+{
+    caret__count(s, CARET__COMMITS);
+    s->global.applied = caret__max64(s->global.applied, lsn); /* at least */
+    flags |= s->commit_flags;
+    if (caret__likely(flags == 0 && s->db->options.sync != CARET_SYNC_COMMIT &&
+                      __atomic_load_n(&s->e->background, __ATOMIC_ACQUIRE) != NULL))
+        return CARET_OK;
+    return caret__session_committed_slow(s, lsn, flags);
+}
 
 /* Where a node's key is looked for: a node's `local` as a number, or what CARET__REMOTE makes of it. */
 enum { CARET__IN_DATABASE = 0, CARET__IN_LOCALS = 1, CARET__AT_SERVER = 2 };

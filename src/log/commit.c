@@ -186,16 +186,24 @@ static int make_room(struct caret__engine *e, uint32_t size)
     return CARET_OK;
 }
 
-static int may_write(struct caret__engine *e)
+static __attribute__((noinline)) int may_write_slow(struct caret__engine *e)
 {
     uint32_t err = atomic_load_explicit(&e->sh->io_failed, memory_order_relaxed);
-    if (caret__unlikely(atomic_load_explicit(&e->sh->floor_owner, memory_order_relaxed) != 0))
+    if (atomic_load_explicit(&e->sh->floor_owner, memory_order_relaxed) != 0)
         caret__floor_wait(e);
-    if (caret__likely(err == 0))
+    if (err == 0)
         return CARET_OK;
     return caret__fail(CARET_E_IO_FAILED,
                        "%s: a write or sync failed earlier (%s); close all users and open again", e->path,
                        strerror((int)err));
+}
+
+static inline int may_write(struct caret__engine *e)
+{
+    if (caret__likely((atomic_load_explicit(&e->sh->floor_owner, memory_order_relaxed) |
+                       atomic_load_explicit(&e->sh->io_failed, memory_order_relaxed)) == 0))
+        return CARET_OK;
+    return may_write_slow(e);
 }
 
 /* Head of a record whose ops stand after it; its crc. */

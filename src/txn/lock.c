@@ -70,14 +70,8 @@ struct request {
 
 /* ----------------------------------------------------------------- mutex */
 
-static int enter_any(struct caret__engine *e)
+static __attribute__((noinline)) int enter_after(struct caret__engine *e, int r)
 {
-    int r = caret__mutex_lock(&e->sh->lock_mutex);
-
-    if (r == 0 || r == EOWNERDEAD)
-        caret__held_note(caret__lt(e));
-    if (caret__likely(r == 0))
-        return CARET_OK;
     if (r != EOWNERDEAD)
         return caret__fail(CARET_E_SYSTEM, "the lock mutex can't be locked (error %d)", r);
     caret__lt_repair(e);
@@ -85,24 +79,36 @@ static int enter_any(struct caret__engine *e)
     return CARET_OK;
 }
 
-static void leave(struct caret__engine *e)
+static inline int enter_any(struct caret__engine *e)
+{
+    int r = caret__mutex_lock(&e->sh->lock_mutex);
+
+    if (r == 0 || r == EOWNERDEAD)
+        caret__held_note(caret__lt(e));
+    return caret__likely(r == 0) ? CARET_OK : enter_after(e, r);
+}
+
+static inline void leave(struct caret__engine *e)
 {
     CARET_FAULT("lock_leave");
     caret__held_drop(caret__lt(e));
     caret__mutex_unlock(&e->sh->lock_mutex);
 }
 
-static int enter(struct caret__engine *e)
+static __attribute__((noinline)) int evicted(struct caret__engine *e)
+{
+    leave(e);
+    return caret__fail(CARET_E_EVICTED, "process slot %" PRIu32 " was taken away, and its locks with it",
+                       e->slot);
+}
+
+static inline int enter(struct caret__engine *e)
 {
     int r = enter_any(e);
 
     if (caret__likely(r == CARET_OK && caret__slot_ours(e)))
         return CARET_OK;
-    if (r != CARET_OK)
-        return r;
-    leave(e);
-    return caret__fail(CARET_E_EVICTED, "process slot %" PRIu32 " was taken away, and its locks with it",
-                       e->slot);
+    return r != CARET_OK ? r : evicted(e);
 }
 
 /* Leave after releases; wake: somebody may get a lock now. */
