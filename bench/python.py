@@ -57,6 +57,13 @@ def ours(folder):
              "incr": "count.incr()", "incr of a child": "k[0].incr()", "child": "n['a']", "child of each": "n[i]", "two children": "n['a']['b']",
              "txn get+set": "run(both)", "txn get+set, decorated": "decorated()"}
     made = {name: lambda text=text: timed_text(text, names, LOOPS) for name, text in texts.items()}
+
+    def in_one():
+        took = []
+        db.run(lambda: took.append(timed_text(texts["set"], names, LOOPS)))
+        return took[-1]
+
+    made["set in one txn"] = in_one
     made["step"] = lambda: per_element("for s in k: pass", names, 1000, 20)
     made["items step"] = lambda: per_element("for s, v in k.items(): pass", names, 1000, 20)
     return made
@@ -136,7 +143,7 @@ def diskcache_rival(folder):
 
 
 RATIOS = [("get", "lmdb get", 0.35), ("get", "ydb get()", 0.20), ("get", "ydb Node.value", 0.13),
-          ("set", "lmdb put, a txn each", 0.10), ("set", "lmdb put, one txn", 0.5),
+          ("set", "lmdb put, a txn each", 0.10), ("set", "lmdb put, one txn", 0.5), ("set in one txn", "lmdb put, one txn", None),
           ("two children", "ydb two children", 0.13), ("step", "lmdb step", 0.20), ("items step", "lmdb step", 0.50),
           ("txn get+set", "ydb txn get+set", 0.18), ("get", "sqlite3 get", None), ("set", "sqlite3 set", None),
           ("get", "diskcache get", None), ("set", "diskcache set", None)]
