@@ -92,6 +92,39 @@ class Edit(unittest.TestCase):
         status, _ = self.commit({**kept, "mark": answer["conflicts"][0]["mark"]})
         self.assertEqual((status, self.all()[-1]), (200, '^z("x")="merge"'))
 
+    def test_where_a_merge_goes_is_compared(self):
+        """What was there has another value, is more, or is gone: nothing is written over it unseen."""
+        self.by_another("^m(1)", "theirs")
+        for shown_is_kept in ("mark", "place"):
+            for node, value in (("^m(1)", "changed"), ("^m(2)", "more")):
+                shown = self.server.get("count", node="^m")
+                there = {"nodes": shown["nodes"], shown_is_kept: shown[shown_is_kept]}
+                merge = {"op": "merge", "node": "^a", "to": "^m", "there": there}
+                self.by_another(node, value + shown_is_kept)
+                status, answer = self.commit(merge)
+                conflict = answer["conflicts"][0]
+                self.assertEqual((status, conflict["node"], conflict["target"]), (409, "^m", True))
+                self.assertIn(f'{node}="{value + shown_is_kept}"', self.all())
+        status, _ = self.commit({**merge, "there": {"nodes": conflict["nodes"], "mark": conflict.get("mark")}})
+        self.assertEqual((status, self.all()[-3:]), (200, ['^m(1)="one"', '^m(2)="two"', '^m(2,"x")="deep"']))
+
+    def test_what_can_not_be_compared_is_told(self):
+        """More nodes than are compared, and a log that does not reach back."""
+        program = os.path.join(FOLDER, "unknown.lua")
+        with open(program, "w", encoding="ascii") as f:
+            f.write('local db = require("caret").open("%s") db:tp(function() for i = 1, 6000 do '
+                    'db:set("^l", i, i) end end)' % self.path)
+        run(CARET, "run", program)
+        shown = self.server.get("count", node="^l")
+        self.assertEqual((shown["nodes"], shown["complete"], shown["mark"]), (6000, True, None))
+        kill = {"op": "kill", "node": "^l", "nodes": 6000}
+        self.by_another("^l(7)", "changed")
+        self.assertEqual(self.commit({**kill, "place": shown["place"]})[1]["conflicts"][0]["changed"], ["^l(7)"])
+        self.all()  # which makes a checkpoint
+        status, answer = self.commit({**kill, "place": shown["place"]})
+        self.assertEqual((status, answer["conflicts"][0].get("unknown")), (409, True))
+        self.assertEqual(self.commit(kill)[0], 200)
+
     def test_rename(self):
         status, answer = self.commit({"op": "rename", "node": "^a(2)", "to": "^a(1)"})
         conflict = answer["conflicts"][0]
@@ -133,6 +166,7 @@ class Edit(unittest.TestCase):
         for body in ({}, {"changes": []}, {"changes": 1}, {"changes": [1]}, {"changes": [{"op": "drop"}]},
                      {"changes": [{"op": "kill"}]}, {"changes": [{"op": "kill", "node": "a"}]},
                      {"changes": [{"op": "kill", "node": "^a", "place": -7}]},
+                     {"changes": [{"op": "merge", "node": "^a", "to": "^b", "there": {"place": -7}}]},
                      {"changes": [{"op": "set", "node": "^a", "value": "x"}]},
                      {"changes": [{"op": "set", "node": "^a", "value": {"b64": "?"}}]},
                      {"changes": [{"op": "set", "node": "^a", "value": {"text": "x"}}, {"op": "kill", "node": "^"}]},

@@ -1,8 +1,9 @@
 -- Changes: several as one transaction, refused if what was shown has changed; and the last one taken back.
 --
 -- A change tells what was shown where it was made: the tag of a value, how many nodes a kill would take, a
--- mark of all they had, the place in the log.  In the transaction that is looked at again: as it is
--- serializable, nobody can come in between.  One that differs rolls back all, and every difference is told.
+-- mark of all they had, the place in the log; a merge also what was at its target (`there`).  In the
+-- transaction that is looked at again: as it is serializable, nobody can come in between.  One that differs
+-- rolls back all, and every difference is told.
 --
 -- For undo the transaction notes what it touches: `roots`, single nodes and whole subtrees, with all they had
 -- before, and a mark of all they have after it.  Undo is a transaction too: if the roots still have that
@@ -126,16 +127,23 @@ operations.merge = {
     apply = function(c) c.to:__merge(c.node) end,
 }
 
+-- What was shown of a node and those below it.
+local function seen_of(t)
+    if type(t) ~= "table" then return {} end
+    local seen = {nodes = math.tointeger(t.nodes), place = math.tointeger(t.place),
+        mark = type(t.mark) == "string" and t.mark or nil}
+    if seen.place and seen.place < 0 then refuse.with("SYNTAX", "a place is 0 or more") end
+    return seen
+end
+
 -- One change of the request, read before the transaction.
 local function prepare(app, change)
     local operation = type(change) == "table" and operations[change.op]
     if not operation then refuse.with("SYNTAX", "there is no change of that kind") end
     local node = keys.node(app.db, change.node)
-    local c = {operation = operation, op = change.op, node = node, was = change.was,
-        nodes = math.tointeger(change.nodes), place = math.tointeger(change.place),
-        over = (change.over == true or type(change.over) == "string") and change.over or nil,
-        mark = type(change.mark) == "string" and change.mark or nil}
-    if c.place and c.place < 0 then refuse.with("SYNTAX", "a place is 0 or more") end
+    local c = {operation = operation, op = change.op, node = node, was = change.was, seen = seen_of(change),
+        there = seen_of(change.there),
+        over = (change.over == true or type(change.over) == "string") and change.over or nil}
     if operation.target then c.to = keys.node(app.db, change.to) end
     if operation.prepare then operation.prepare(c, change) end
     return c
@@ -143,21 +151,23 @@ end
 
 -- ----------------------------------------------------------------- conflicts
 
--- Some of what was committed at the node or below it after what was shown: names; nil: nothing.  The log may
--- be too short to tell: then the other comparisons have to do.
-local function touched(app, c)
-    if not c.place or not app.inspect then return nil end
+-- Look up what was committed at the node or below it after what was shown: some names (`changed`); or that
+-- the log is too short to tell (`unknown`), which matters where there is no mark to compare.
+local function look_up(app, node, seen)
+    if not node or not seen.place or not app.inspect then return end
     local names, known = json.list(), {}
-    local feed = app.db:changes {from = c.place, prefix = c.node, wait = 0}
+    local feed, _, name = app.db:changes {from = seen.place, prefix = node, wait = 0}
     while feed and #names < NAMES do
-        local change = feed:next()
+        local change
+        change, _, name = feed:next()
         if not change then break end
-        local name = tostring(change.node)
-        if not known[name] then names[#names + 1] = name end
-        known[name] = true
+        local text = tostring(change.node)
+        if not known[text] then names[#names + 1] = text end
+        known[text] = true
     end
     if feed then feed:close() end
-    return #names > 0 and names or nil
+    seen.changed = #names > 0 and names or nil
+    seen.unknown = name == "NOTFOUND" and not seen.mark or nil
 end
 
 -- Of a rename: has the place it goes to something that nobody has decided to write over?
@@ -165,7 +175,24 @@ local function occupied(c)
     if c.op ~= "rename" or c.over == true or not c.to:__exists() then return nil end
     local mark = edit.mark(c.to)
     if c.over and c.over == mark then return nil end
-    return {now = keys.value(c.to:__get()), nodes = c.to:__count(), mark = mark, target = true}
+    return {now = keys.value(c.to:__get()), nodes = c.to:__count(), mark = mark}
+end
+
+-- What a node and those below it have now, if it differs from what was shown.
+local function differs(node, seen)
+    if not (seen.nodes or seen.changed or seen.mark or seen.unknown) then return nil end
+    local n, mark = node:__count(), seen.mark and edit.mark(node)
+    local same = n == (seen.nodes or n) and mark == seen.mark
+    if same and not seen.changed and not seen.unknown then return nil end
+    return {now = keys.value(node:__get()), nodes = n, mark = mark, changed = seen.changed,
+        unknown = seen.unknown}
+end
+
+-- Likewise of where a rename or a merge goes to.
+local function target_of(c)
+    local conflict = occupied(c) or c.to and differs(c.to, c.there)
+    if conflict then conflict.target = true end
+    return conflict
 end
 
 -- What is there now that differs from what was shown; nil: nothing does.  In the transaction.
@@ -177,13 +204,7 @@ local function conflict_of(c)
         if value then now.tag = http.tag(value) end
         return {now = now}
     end
-    if c.nodes or c.touched or c.mark then
-        local n, mark = c.node:__count(), c.mark and edit.mark(c.node)
-        if c.touched or n ~= (c.nodes or n) or mark ~= c.mark then
-            return {now = keys.value(value), nodes = n, mark = mark, changed = c.touched}
-        end
-    end
-    return occupied(c)
+    return differs(c.node, c.seen) or target_of(c)
 end
 
 local function conflicts_of(list)
@@ -224,8 +245,10 @@ local function read_changes(app, data)
         refuse.with("SYNTAX", ("a commit has 1 to %d changes"):format(CHANGES))
     end
     for i, change in ipairs(changes) do
-        list[i] = prepare(app, change)
-        list[i].touched = touched(app, list[i])
+        local c = prepare(app, change)
+        look_up(app, c.node, c.seen)
+        look_up(app, c.to, c.there)
+        list[i] = c
     end
     return list
 end

@@ -32,8 +32,12 @@ export function panel(owner) {
     return node;
 }
 
+const values = (n) => `${number(n)} ${n === 1 ? "value" : "values"}`;
+const counted = (n) => (n === undefined ? "more than was counted" : values(n));
+
 const what = (edit) => edit.op === "set" ? (edit.text ?? `bytes ${edit.hex}`)
-    : edit.op === "kill" ? (edit.nodes === undefined ? "with all below" : `${number(edit.nodes)} nodes`) : `to ${edit.to}`;
+    : edit.op === "kill" ? (edit.nodes === undefined ? "with all below" : values(edit.nodes))
+    : edit.there && edit.there.nodes !== 0 ? `to ${edit.to}, over ${counted(edit.there.nodes)}` : `to ${edit.to}`;
 
 const seen = (value) => (value === null || value === undefined ? el("p", {class: "soft"}, "(not there)") : el("pre", {tabindex: 0}, value));
 
@@ -43,23 +47,23 @@ const base = (hex) => btoa(String.fromCharCode(...(hex.match(/../g) ?? []).map((
 
 // As the server wants it.
 function wire(edit) {
-    const {op, node: at, to, nodes, place, mark, over} = edit;
+    const {op, node: at, to, nodes, place, mark, over, there} = edit;
     if (op === "set") return {op, node: at, was: edit.shown, value: edit.hex === undefined ? {text: edit.text} : {b64: base(edit.hex)}};
-    return {op, node: at, to, nodes, place, mark, over};
+    return {op, node: at, to, nodes, place, mark, over, there};
 }
 
-const values = (n) => `${number(n)} ${n === 1 ? "value" : "values"}`;
+// How much there is, beside how much was seen.
+const since = (before, {nodes, changed, unknown}) => [nodes === before && !changed && !unknown ? `${values(nodes)}, not the same` : values(nodes),
+    ...(changed ? ["changed meanwhile:", ...changed] : unknown ? ["some may have changed: the log does not reach back"] : [])].join("\n");
 
 // Three texts: what was seen, what is there now, what would be written.  Of a set these are values; of the others how
 // much there is, and some of what has changed since.
 function three(edit) {
-    const {now, nodes, changed, target} = edit.conflict, {op, to} = edit;
+    const {conflict, op, to, there} = edit, {now, nodes, target} = conflict;
     if (op === "set") return [seen(edit.before), seen(readable(now)), seen(what(edit))];
-    const yours = seen(op === "kill" ? `kill of ${values(nodes)}` : `${op} to ${to}${target ? ", in place of what is there" : ""}`);
-    if (target) return [seen(`nothing at ${to}`), seen(`${values(nodes)} at ${to}`), yours];
-    const before = edit.nodes === undefined ? "more than was counted" : values(edit.nodes);
-    return [seen(before), seen([nodes === edit.nodes && !changed ? `${values(nodes)}, not the same` : values(nodes),
-        ...(changed ? ["changed meanwhile:", ...changed] : [])].join("\n")), yours];
+    if (target && op === "merge") return [seen(`${counted(there.nodes)} at ${to}`), seen(since(there.nodes, conflict)), seen(`merge to ${to}, over what is there`)];
+    if (target) return [seen(`nothing at ${to}`), seen(`${values(nodes)} at ${to}`), seen(`rename to ${to}, in place of what is there`)];
+    return [seen(counted(edit.nodes)), seen(since(edit.nodes, conflict)), seen(op === "kill" ? `kill of ${values(nodes)}` : `${op} to ${to}`)];
 }
 
 function compare(edit) {
@@ -79,7 +83,8 @@ function drop(some) {
 function decide(edit, mine) {
     const {now, nodes, mark, target} = edit.conflict;
     if (!mine) { drop([edit]); return; }
-    if (target) Object.assign(edit, {over: mark ?? true, conflict: null});
+    if (target && edit.op === "merge") Object.assign(edit, {there: {nodes, mark}, conflict: null});
+    else if (target) Object.assign(edit, {over: mark ?? true, conflict: null});
     else if (edit.op === "set") Object.assign(edit, {shown: now?.tag ?? null, before: readable(now), conflict: null});
     else Object.assign(edit, {nodes, mark, place: undefined, conflict: null});
     draw();

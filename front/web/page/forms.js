@@ -97,7 +97,8 @@ const move = (op, title, text) => (pane, node) => {
         const found = await api.path(to.value.trim());
         if (found.zwr === node.zwr) throw new Error("That is where it is: write another path.");
         if (op === "rename" && found.data > 0) throw new Error(`${found.zwr} is there already: kill it first, or merge into it.`);
-        edits.add({op, node: node.zwr, key: node.key, to: found.zwr, ...asShown(await shown)});
+        const there = op === "merge" ? asShown(await api.count(found.key)) : undefined;
+        edits.add({op, node: node.zwr, key: node.key, to: found.zwr, there, ...asShown(await shown)});
         pane.closeForm();
     }, op === "rename" ? "Keep this rename" : "Keep this merge");
 };
