@@ -8,6 +8,7 @@
 --     ^longest, ^highest   the longest sequence, the highest number met
 --     ^blocks(i, "first"), ^blocks(i, "last")   the limits of block i
 --     ^blocks(i, "taken")  raised to 1 by the worker that computes it
+--     ^blocks(i, "by")     the process id of that worker
 --     ^blocks(i, "done")   it is complete
 --
 -- Start and end are locks.  A worker takes ^finished(pid), counts ^queued down and

@@ -76,7 +76,10 @@ function worker.work(db, compute, pid)
     for i = 1, count do
         local block = blocks[i]
         if not block.taken.__ and block:grab(0) then
-            if block.taken:incr() == 1 then compute(block) end
+            if block.taken:incr() == 1 then
+                block.by.__ = pid
+                compute(block)
+            end
             block:release()
         end
     end
@@ -86,6 +89,7 @@ function worker.work(db, compute, pid)
             block:grab() -- whoever computes it has it
             if not block.done.__ then
                 db.node("^left", i).__ = pid
+                block.by.__ = pid
                 compute(block)
             end
             block:release()

@@ -77,6 +77,7 @@ class Jobs(Served):
         self.assertLessEqual(len(below), 51)
         self.assertTrue(tree["children"][0]["sampled"])
         self.assertEqual(sum(c["nodes"] for c in below), 9000)
+        self.assertNotIn("count", below[-1])  # they were drawn by chance: nobody knows how many are left
         tree = self.end(kind="space", node="^n(7)", depth=1)["tree"]
         self.assertEqual([(c["sub"], c["nodes"]) for c in tree["children"]], [("7", 1)])
 
@@ -104,6 +105,9 @@ class Jobs(Served):
         events = self.job(kind="3n1", n=30000, w=2)
         name, data = events[-1]
         self.assertEqual((name, data["longest"], data["n"]), ("done", 307, 30000))
+        last = [d for n, d in events if n == "progress"][-1]
+        self.assertEqual((last["blocks"], last["finished"], sum(s["done"] for s in last["steps"])), (20, 20, 20))
+        self.assertEqual([s["worker"] for s in last["steps"]], [1, 2])
         edges = [tuple(e) for n, d in events if n == "progress" for e in d["tree"]]
         self.assertEqual(len(edges), len({a for a, _ in edges}))
         for a, b in edges:
@@ -156,7 +160,9 @@ class Consoles(Served):
         self.assertEqual((out.replace("\x1e", ""), data["results"]), ("hello\nthere", []))
         self.assertEqual(self.say(console, "x")[2]["results"][0]["text"], "7")
         self.assertEqual(self.say(console, "for i = 1, 2 do")[1], "more")
-        self.assertIn("nothing", self.say(console, 'error("nothing")')[2]["text"])
+        wrong = self.say(console, 'error("nothing")')[2]["text"]
+        self.assertIn("nothing", wrong)
+        self.assertNotIn("talker", wrong)
         result = self.say(console, '{{a = 1, b = "x"}, {a = 2}}')[2]["results"][0]
         self.assertEqual(result["table"], {"columns": ["a", "b"], "rows": [["1", "x"], ["2", ""]]})
         self.assertEqual(self.say(console, 'db.node("^few", 1)')[2]["results"][0]["zwr"], "^few(1)")

@@ -22,9 +22,11 @@ end
 
 -- ------------------------------------------------------------------------- Lua
 
+-- A traceback ends where the statement was called.
 local function fail(n, wrong)
     local ok, text = pcall(tostring, wrong)
-    tell {event = "error", n = n, text = ok and results.cut(text, ERROR) or "an error without a text"}
+    text = ok and text:gsub("\n%s*%[C%]: in function 'caret%.lines%.call'.*$", "")
+    tell {event = "error", n = n, text = text and results.cut(text, ERROR) or "an error without a text"}
 end
 
 -- Values may have a __tostring of their own, which fails or does not end.

@@ -2,7 +2,6 @@
 
 local caret = require "caret"
 local host = require "caret.host"
-local inspect = require "caret.inspect"
 local programs = require "caret.programs"
 local json = require "tool.web.json"
 local keys = require "tool.web.keys"
@@ -125,7 +124,8 @@ local function by_size(list)
     end)
 end
 
--- The largest ones, and one for the rest, so that all have `bytes`, `nodes` together.
+-- The largest ones, and one for the rest, so that all have `bytes`, `nodes` together. Of children that were
+-- drawn by chance nobody knows how many are left.
 local function cut(list, bytes, nodes, sampled, most)
     by_size(list)
     local shown, rest_bytes, rest_nodes = json.list(), bytes, nodes
@@ -134,7 +134,7 @@ local function cut(list, bytes, nodes, sampled, most)
         rest_bytes, rest_nodes = rest_bytes - list[i].bytes, rest_nodes - list[i].nodes
     end
     if rest_nodes > 0 and (#list > most or sampled) then
-        shown[#shown + 1] = {rest = true, name = "", count = math.max(#list - most, 1),
+        shown[#shown + 1] = {rest = true, name = "", count = not sampled and #list - most or nil,
             bytes = math.max(rest_bytes, 0), nodes = rest_nodes, sampled = sampled, about = true}
     end
     return shown
@@ -209,36 +209,27 @@ local function grow(tree, n)
     return edges
 end
 
--- How many blocks are done, and by which worker: it holds the lock of a block while it computes it.
+-- How many blocks are done, in all and by each worker that took one or waits for its first.
 local function look(run)
-    for _, lock in ipairs(run.inspect:locks()) do
-        local i = not lock.waits and math.tointeger(tonumber(lock.name:match "^%^blocks%((%d+)%)$"))
-        if i then run.owner[i] = lock.pid end
-    end
     local finished, done = 0, {}
     for i = 1, run.blocks do
-        if run.db:get("^blocks", i, "done") then
-            finished = finished + 1
-            local pid = run.owner[i]
-            if pid then done[pid] = (done[pid] or 0) + 1 end
-        end
+        local pid = math.tointeger(tonumber(run.db:get("^blocks", i, "by")))
+        local complete = run.db:get("^blocks", i, "done") ~= nil
+        if complete then finished = finished + 1 end
+        if pid then done[pid] = (done[pid] or 0) + (complete and 1 or 0) end
+    end
+    for pid in run.db.node("^queued"):subscripts() do
+        pid = math.tointeger(pid)
+        if pid then done[pid] = done[pid] or 0 end
     end
     return finished, done
 end
 
-local function steps_of(run, done)
+local function steps_of(done)
     local steps = json.list()
-    for _, p in ipairs(run.inspect:processes()) do
-        if not p.self and p.alive and p.pid ~= run.pid then
-            if not run.numbers[p.pid] then
-                run.count = run.count + 1
-                run.numbers[p.pid] = run.count
-            end
-            steps[#steps + 1] = {worker = run.numbers[p.pid], pid = p.pid, done = done[p.pid] or 0,
-                reads = p.gets, updates = p.sets}
-        end
-    end
-    table.sort(steps, function(a, b) return a.worker < b.worker end)
+    for pid, n in pairs(done) do steps[#steps + 1] = {pid = pid, done = n} end
+    table.sort(steps, function(a, b) return a.pid < b.pid end)
+    for i, step in ipairs(steps) do step.worker = i end
     return steps
 end
 
@@ -247,12 +238,12 @@ local function watch(run)
     if not run.db then
         local db = programs.exists(run.path) and caret.open(run.path, {create = false})
         if not db then return end
-        run.db, run.inspect = db, inspect.open(run.path)
+        run.db = db
     end
     run.blocks = tonumber(run.db:get "^blocks") or 0
     local finished, done = look(run)
     local part = run.blocks > 0 and finished / run.blocks or 0
-    progress {steps = steps_of(run, done), blocks = run.blocks, finished = finished,
+    progress {steps = steps_of(done), blocks = run.blocks, finished = finished,
         tree = grow(run.tree, math.floor(part * math.min(run.n, 600)))}
 end
 
@@ -266,7 +257,7 @@ local function follow(run)
     repeat
         host.sleep(EVERY)
         run.ended = host.wait(run.pid, false) ~= nil
-        if not run.ended then watch(run) end
+        watch(run)
     until run.ended
 end
 
@@ -280,11 +271,10 @@ local function end_run(run, wrong)
 end
 
 local function race(o, folder)
-    local run = {path = folder .. "/3n1.caret", n = o.n, owner = {}, numbers = {}, count = 0,
-        tree = {n = 1, count = 0, known = {}}}
+    local run = {path = folder .. "/3n1.caret", n = o.n, tree = {n = 1, count = 0, known = {}}}
     local out = folder .. "/out"
-    run.pid = programs.start({"/proc/self/exe", "3n1", "-n", o.n, "-w", o.w, "--json", "--db", run.path},
-        {out = out, err = "/dev/stderr"})
+    run.pid = programs.start({"/proc/self/exe", "3n1", "-n", o.n, "-w", o.w, "--json", "--keep", "--db",
+        run.path}, {out = out, err = "/dev/stderr"})
     local ok, wrong = pcall(follow, run)
     if run.db then run.db:close() end
     if not ok then end_run(run, wrong) end
@@ -292,8 +282,6 @@ local function race(o, folder)
     local result = json.decode(f:read "a")
     f:close()
     if not result then fail("the run was stopped, or went wrong") end
-    progress {steps = json.list(), blocks = run.blocks or 1, finished = run.blocks or 1,
-        tree = grow(run.tree, math.min(o.n, 600))}
     result.report = report_of(result)
     return result
 end

@@ -1,7 +1,7 @@
 // What takes the room: a treemap of globals and levels, the fill of pages, snapshots, backups, the check.
 
 import {api} from "./api.js";
-import {button, bytes, el, number, say, sentence, show, table, visible} from "./dom.js";
+import {about, button, bytes, el, number, say, sentence, show, table, visible} from "./dom.js";
 import {share, squarify} from "./chart.js";
 import {go} from "./route.js";
 
@@ -165,7 +165,8 @@ export class Space {
     }
 
     box(part, {x, y, w, h}, all, deep) {
-        const name = part.rest ? `${number(part.count)} more` : part.sub ?? part.name, share = all ? (100 * part.bytes) / all : 0;
+        const more = part.sampled ? `~${about(part.nodes)} other nodes` : `${number(part.count)} more`;
+        const name = part.rest ? more : part.sub ?? part.name, share = all ? (100 * part.bytes) / all : 0;
         const size = `${part.about ? "~" : ""}${bytes(part.bytes)}`, text = `${name} ${size}, ${share.toFixed(1)} %${part.about ? ", an estimate" : ""}`;
         const fits = (n) => w > n * this.letter + 12 && h > this.letter * 2;
         const label = fits(Math.min(name.length, 8)) ? [el("span", null, visible(name)), fits(name.length + size.length + 2) ? el("span", {class: "size"}, size) : ""] : [];

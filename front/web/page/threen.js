@@ -8,7 +8,7 @@ const WIDE = 900, HIGH = 420, EVEN = 0.13, ODD = -0.24;
 
 export class Race {
     constructor() {
-        this.n = el("input", {type: "number", min: 1, max: 10000000, value: 100000});
+        this.n = el("input", {type: "number", min: 1, max: 10000000, value: 1000000});
         this.w = el("input", {type: "number", min: 1, max: 32, value: 2});
         this.job = new Job({progress: (now) => this.progress(now), done: (end) => this.done(end)});
         this.lanes = el("div", {class: "race", role: "group", "aria-label": "Workers"});
