@@ -15,7 +15,7 @@ export class Log {
         this.body = el("tbody");
         this.none = empty("Nothing was changed yet", "Changes are shown as they are committed. Earlier starts at the last checkpoint.");
         this.table = el("table", null, el("caption", {class: "sr"}, "Changes"), el("thead", null, el("tr", null,
-            ["place", "change", "node", "value"].map((text) => el("th", {scope: "col"}, text)))), this.body);
+            ["place", "change", "node", "value"].map((text, i) => el("th", {scope: "col", class: i ? null : "num"}, text)))), this.body);
         this.box = el("div", {class: "log", tabindex: 0, role: "log", "aria-label": "Changes", "aria-live": "off"}, this.none, this.table);
         const form = el("form", {class: "tools", onsubmit: (event) => { event.preventDefault(); go("log", {at: this.filter.value.trim()}); }},
             this.filter, el("button", {type: "submit"}, "Filter"), this.hold, button("Earlier", () => this.begin(0)), button("Clear", () => this.clear()), this.said);
