@@ -5,10 +5,9 @@ import os
 import signal
 import unittest
 
-from support import SCROLL, Case, Keys, Server, colours, connect, main, resize, shared, until
+from support import AXE, SCROLL, Case, Keys, Server, colours, connect, main, resize, shared, until
 
 LONG = bool(os.environ.get("CARET_LONG"))
-AXE = os.environ.get("CARET_AXE", "")
 BESIDE = os.path.dirname(os.environ["CARET"])
 PAGE = os.path.join(os.environ["CARET_SOURCE"], "front", "web", "page")
 SIZES = [(360, 740), (1200, 800), (2560, 1440), (3840, 2160)]
@@ -116,49 +115,81 @@ class Looks(Case):
                  "console": "Tab completes", "3n1": "Start"}
         self.w.sees(shown[view], "main")
 
-    @unittest.skipUnless(AXE, "axe-core could not be fetched")
-    def test_axe(self):
-        with open(AXE) as f:
-            script = f.read()
-        resize(self.w.driver, 1200, 800)
-        self.w.js(script)
-        for scheme in ("light", "dark"):
-            colours(self.w.driver, scheme)
-            for view in VIEWS:
-                with self.subTest(view=view, scheme=scheme):
-                    self.place(view)
-                    found = self.w.driver.execute_async_script("axe.run().then((r) => arguments[0](r.violations))")
-                    told = [(f["id"], n["target"], n.get("failureSummary")) for f in found for n in f["nodes"]]
-                    self.assertEqual(told, [])
-        colours(self.w.driver, "light")
+    def test_small(self):
+        """At 360 px all views can be chosen, and a form is seen as a whole."""
+        w = self.w
+        resize(w.driver, 360, 740)
+        w.go("#3n1")
+        self.settled("3n1")
+        inside = """return [...document.querySelectorAll(arguments[0])].map((e) => e.getBoundingClientRect())
+            .every((r) => r.width > 0 && r.left >= 0 && r.right <= innerWidth && r.top >= 0 && r.bottom <= innerHeight)"""
+        self.assertTrue(w.js(inside, ".tabs a"))
+        for name in ("Edit", "Add child", "Rename", "Merge", "Kill"):
+            w.at("^oaks(9)")
+            w.press(name)
+            w.one(".form h2")
+            until(name, lambda: w.js(inside, ".form h2, .form button, .form input, .form textarea"))
+            w.press("Cancel")
+        resize(w.driver, *self.size)
 
     @unittest.skipUnless(AXE, "axe-core could not be fetched")
-    def test_axe_of_states(self):
-        """Forms, what is kept, what is found, completions."""
+    def test_axe(self):
+        resize(self.w.driver, 1200, 800)
+        for view in VIEWS:
+            with self.subTest(view=view):
+                self.place(view)
+                self.fine(view)
+
+    @unittest.skipUnless(AXE, "axe-core could not be fetched")
+    def test_axe_of_the_tree(self):
+        """Forms, ways to show a value, what is not there, what is searched and found, what another changed."""
         w = self.w
-        with open(AXE) as f:
-            w.js(f.read())
         for name in ("Edit", "Add child", "Rename", "Merge", "Kill"):
             w.at("^oaks(9)")
             w.press(name)
             w.one(".form h2")
             self.fine(name)
             w.press("Cancel")
+        for node, view, shown in (("^count", "Number", "1,234,567.5"), ("^json", "JSON", "\"oak\""), ("^bytes", "Hex", "ff fe"), ("^bytes", "Text", "Not text"),
+                                  ("^long", "Text", "The end"), ("^long", "Number", "not a number"), ("^count(1)", None, "not there")):
+            w.at(node)
+            if view:
+                w.press(view)
+            w.sees(shown, ".value")
+            self.fine(f"{node} {view}")
         w.at("^oaks(9)")
-        w.press("Kill")
-        w.press("Keep this kill")
-        w.sees("1 change", ".pending")
+        w.press("Add child")
+        w.one(".form input").send_keys("a", Keys.TAB, "typed")
         self.server.tool("set", "^oaks(9)", "changed")
-        self.fine("what is kept")
-        w.press("Commit as one transaction")
-        w.sees("somebody else changed", ".pending")
-        self.fine("what is compared")
-        w.press("Drop all")
+        w.sees("Changed by another", ".changed")
+        w.press("Kill")
+        w.sees("Keep or cancel", ".toast")
+        self.fine("what is typed, changed, told")
+        w.at("^oaks(8)", open=1)
+        w.sees("^oaks(9)", ".value .note")
+        w.css(".column header input")[-1].send_keys("q*", Keys.ENTER)
+        w.sees("None of those", ".column .note")
+        self.fine("what is typed elsewhere, none of a prefix")
+        w.at("^oaks(9)")
+        w.press("Cancel")
         w.press("Find")
         w.keys("77.5", Keys.ENTER)
         w.sees("found: all", ".find")
         self.fine("what is found")
+        os.kill(self.server.process.pid, signal.SIGSTOP)
+        try:
+            w.one(".find input").send_keys(Keys.ENTER)
+            w.sees("searching", ".find")
+            self.fine("what is searched")
+            w.press("Stop")
+        finally:
+            os.kill(self.server.process.pid, signal.SIGCONT)
         w.press("Close")
+
+    @unittest.skipUnless(AXE, "axe-core could not be fetched")
+    def test_axe_of_the_console(self):
+        """Completions, a tree, a table, an error, half a statement, one that runs."""
+        w = self.w
         w.go("#console")
         area = w.one(".prompt textarea")
         area.send_keys("db.", Keys.TAB)
@@ -166,13 +197,19 @@ class Looks(Case):
         self.fine("completions")
         area.send_keys(Keys.ESCAPE)
         area.clear()
-
-    def fine(self, state):
-        for scheme in ("light", "dark"):
-            colours(self.w.driver, scheme)
-            found = self.w.driver.execute_async_script("axe.run().then((r) => arguments[0](r.violations.map((v) => [v.id, v.nodes[0].html.slice(0, 90)])))")
-            self.assertEqual(found, [], f"{state}, {scheme}")
-        colours(self.w.driver, "light")
+        for text, shown in (("db.node('^oaks', 3)", "shadow"), ("{{a=1,b=2},{a=3}}", "Result"), ("error 'wrong'", "wrong")):
+            area.send_keys(text, Keys.ENTER)
+            w.sees(shown, ".said:last-child")
+        self.assertNotIn("talker", "".join(w.text(".said")))
+        self.fine("results")
+        area.send_keys("while true do", Keys.ENTER)
+        until("more", lambda: area.get_attribute("value") == "while true do\n")
+        self.fine("half a statement")
+        area.send_keys("end", Keys.ENTER)
+        until("it runs", lambda: w.css(".prompt .danger:not(:disabled)"))
+        self.fine("a statement that runs")
+        w.press("Stop")
+        until("it was stopped", lambda: w.js("return document.querySelector('.prompt .danger').disabled"))
 
 
 class Hands(Case):
@@ -272,6 +309,7 @@ class SignIn(Case):
         self.enter("0" * 32)
         w.sees("not right", "main [role=alert]")
         w.picture("sign-in")
+        self.fine("sign in")
         self.enter(address)
         until("the place", lambda: w.text(".value header h2") == ["^count"])
         w.sees("connected", "#state")
@@ -665,9 +703,11 @@ class Change(Case):
         w.press("Keep this kill")
         w.sees("3 changes", ".pending")
         w.picture("changes")
+        self.fine("what is kept")
         self.assertEqual(tool("get", "^oaks(1)"), "7")
         w.press("Commit as one transaction")
         w.sees("Committed 3 changes", ".pending")
+        self.fine("committed")
         self.assertEqual(tool("get", "^oaks(1)"), "one")
         self.assertEqual(tool("get", "^oaks(2,\"new\")"), "a value")
         self.assertEqual(tool("data", "^oaks(4)"), "0")
@@ -763,6 +803,7 @@ class Change(Case):
         w.sees("somebody else changed", ".pending")
         self.assertEqual(w.text(".compare pre"), ["nothing at ^taken", "1 value at ^taken", "rename to ^taken, in place of what is there"])
         w.picture("conflict-rename")
+        self.fine("a rename compared")
         w.press("Keep mine")
         w.press("Commit as one transaction")
         w.sees("Committed 1 change", ".pending")
@@ -770,6 +811,26 @@ class Change(Case):
         w.press("Undo")
         w.gone(".pending")
         self.assertEqual((tool("get", "^taken"), tool("get", "^oaks(60)")), ("in the way", "420"))
+
+    def test_merge_over_what_is_there_meanwhile(self):
+        """It is compared with what the place had; whoever keeps the merge has it over what is there now."""
+        w, tool = self.w, self.server.tool
+        tool("set", "^over(\"shadow\")", "old")
+        self.carry("Merge", "^oaks(62)", "^over")
+        w.sees("over 1 value", ".pending")
+        tool("set", "^over(\"more\")", "in the way")
+        w.press("Commit as one transaction")
+        w.sees("somebody else changed", ".pending")
+        self.assertEqual(w.text(".compare pre"), ["1 value at ^over", "2 values\nchanged meanwhile:\n^over(\"more\")", "merge to ^over, over what is there"])
+        self.fine("a merge compared")
+        self.assertEqual((tool("get", "^over(\"shadow\")"), tool("data", "^over(\"angle\")")), ("old", "0"))
+        w.press("Keep mine")
+        w.press("Commit as one transaction")
+        w.sees("Committed 1 change", ".pending")
+        self.assertEqual((tool("get", "^over(\"shadow\")"), tool("get", "^over(\"more\")")), ("62.5", "in the way"))
+        w.press("Undo")
+        w.gone(".pending")
+        self.assertEqual((tool("get", "^over(\"shadow\")"), tool("data", "^over(\"angle\")")), ("old", "0"))
 
     def test_kill_of_what_has_other_values(self):
         """As many nodes as were counted, and one has another value: which is told."""
@@ -783,6 +844,7 @@ class Change(Case):
         w.sees("somebody else changed", ".pending")
         self.assertEqual(w.text(".compare pre"), ["3 values", "3 values\nchanged meanwhile:\n^oaks(61,\"shadow\")", "kill of 3 values"])
         w.picture("conflict-kill")
+        self.fine("a kill compared")
         resize(w.driver, 360, 740)
         self.assertEqual((w.js(OVERLAP), w.js(OUTSIDE)), ([], []))
         w.picture("conflict-kill-360")
@@ -881,6 +943,7 @@ class Live(Case):
         w.sees("^hit", "[aria-label='Table of collisions']")
         until("a course", lambda: len(w.js("return document.querySelector('.spark').getAttribute('points')").split()) > 5)
         w.picture("live-busy")
+        self.fine("live figures")
 
     def test_log(self):
         w = self.w
@@ -891,6 +954,25 @@ class Live(Case):
         self.server.tool("set", "^told(2)", "heard too")
         w.sees("heard too", ".log td")
         self.assertNotIn("not heard", w.text(".log td"))
+        w.press("Hold")
+        self.fine("the log, held")
+        w.press("Go on")
+
+    def test_log_jumps(self):
+        """More at once than can be shown: the first ones, that there were more, and then what happens now."""
+        w = self.w
+        w.go("#log?at=^burst")
+        w.sees("Nothing was changed", ".log")
+        self.server.program("db:tp(function() for i = 1, 9000 do db:set('^burst', i, i) end end) io.read()")
+        w.sees("More came than can be shown", ".tools")
+        w.sees("^burst(1)", ".log td")
+        shown = w.text(".log tbody td:nth-child(3)")
+        self.assertEqual(shown, [f"^burst({i})" for i in range(1, len(shown) + 1)])
+        self.assertLess(len(shown), 1000)
+        self.server.tool("set", "^burst(\"now\")", "is told")
+        w.sees("is told", ".log td")
+        self.assertEqual(w.text(".log tbody td:nth-child(3)"), shown + ["^burst(\"now\")"])
+        self.server.tool("kill", "^burst")
 
     def test_locks(self):
         w = self.w
@@ -901,6 +983,7 @@ class Live(Case):
         w.sees("^lock(\"elm\")", ".graph")
         until("one waits", lambda: any("held, 1 waits" in t for t in w.text("main [role=status]")))
         w.picture("locks-busy")
+        self.fine("locks")
 
     def test_ring(self):
         """Sessions that wait for each other are red. The engine refuses the last wait of a ring, so one lasts only while
@@ -917,6 +1000,7 @@ class Live(Case):
         self.assertIn("1 ring", found[0])
         self.assertEqual(found[1:], [2, 8])
         self.w.picture("locks-ring")
+        self.fine("a ring")
         self.w.driver.refresh()
         self.w.sees("connected", "#state")
 
@@ -936,6 +1020,7 @@ class Live(Case):
         w.sees("SET <i>slow</i> 1", "[aria-label='Table of slow'] td")
         w.sees("info", "[aria-label='Table of server'] td")
         w.picture("live-server")
+        self.fine("a server's clients")
 
     def test_space(self):
         w = self.w
@@ -958,6 +1043,7 @@ class Live(Case):
         w.one("[aria-label=Backup] input").send_keys(to)
         w.press("Back up")
         w.sees("in " + to, "[aria-label=Backup]")
+        self.fine("room, checked and copied")
         self.assertGreater(os.path.getsize(to), 1000)
 
     def test_race(self):
@@ -968,7 +1054,10 @@ class Live(Case):
         field.clear()
         field.send_keys("20000")
         w.press("Start")
+        self.fine("a race")
         w.sees("3n+1 to 20,000", ".report")
+        self.assertEqual(sum(int(n.split()[0]) for n in w.text(".race .num")), 20)
+        self.fine("the end of a race")
         self.assertGreater(len(w.js("return document.querySelector('.grown path').getAttribute('d')")), 1000)
         w.picture("race")
 
@@ -1111,6 +1200,7 @@ class Restart(Case):
         self.server.kill()
         w.sees("The server is gone", "#lost")
         w.picture("lost")
+        self.fine("the server is gone")
         self.server.start()
         w.sees("connected", "#state.on")
         w.gone("#lost")

@@ -86,10 +86,12 @@ def measure(window, server, nodes, rounds):
     first_view(window, server)
     until("the ranks", lambda: window.text(".column .count")[-1] == f"{nodes:,}")
     told("jumps to a part after that", jumps(window, 20, lambda j: f"{(j * 37) % 97 + 1}%"))
+    long = [round(f, 1) for f in window.js("return slow.splice(0)")]
     frames = window.driver.execute_async_script(SCROLL, 2000)
     told("frames of 2,000", frames)
     print("above 50 ms:", [round(f, 1) for f in frames if f > 50])
-    print("long animation frames:", [round(f, 1) for f in window.js("return slow")])
+    print("long animation frames while it is scrolled:", [round(f, 1) for f in window.js("return slow")])
+    print("before that, of the load and the jumps:", long)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.keys import Keys  # noqa: F401 (for the tests)
 
+AXE = os.environ.get("CARET_AXE", "")  # axe-core's file, where it could be fetched
 CARET = os.environ["CARET"]
 PICTURES = os.environ.get("CARET_PICTURES", tempfile.gettempdir())
 PATIENCE = float(os.environ.get("CARET_PATIENCE", "60"))
@@ -276,6 +277,21 @@ class Case(unittest.TestCase):
 
     def tearDown(self):
         self.assertEqual(self.w.troubles(), [])
+
+    def fine(self, state):
+        """axe finds nothing in what is shown now, light and dark."""
+        if not AXE:
+            return
+        w = self.w
+        if not w.js("return 'axe' in window"):
+            with open(AXE) as f:
+                w.js(f.read())
+        for scheme in ("light", "dark"):
+            colours(w.driver, scheme)
+            found = w.driver.execute_async_script("""axe.run().then((r) => arguments[0](r.violations.map((v) =>
+                [v.id, v.nodes[0].html.slice(0, 90), v.nodes[0].failureSummary])))""")
+            self.assertEqual(found, [], f"{state}, {scheme}")
+        colours(w.driver, "light")
 
     def address(self):
         """One more address with a token, for another browser."""

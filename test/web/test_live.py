@@ -175,6 +175,23 @@ class Live(unittest.TestCase):
         self.assertEqual((change["node"], change["kind"], change["value"]["text"]), ("^seen(1)", "set", "<b>1</b>"))
         events.close()
 
+    def test_the_log_jumps(self):
+        """Of a transaction that changes more than is told, the first ones; and then what comes after it."""
+        program = os.path.join(FOLDER, "burst.lua")
+        with open(program, "w", encoding="ascii") as f:
+            f.write('local db = require("caret").open("%s") db:tp(function() for i = 1, 9000 do '
+                    'db:set("^burst", i, i) end end)' % self.path)
+        events = self.server.events("log", node="^burst")
+        self.assertEqual(run(CARET, "run", program).stderr, "")
+        _, data = next(events)
+        told = [change["node"] for change in data["list"]]
+        self.assertEqual((data["lost"], told), (True, [f"^burst({i})" for i in range(1, 201)]))
+        self.assertGreater(data["skipped"], 0)
+        self.set("^burst(\"now\")", "told")
+        _, data = next(events)
+        self.assertEqual(([c["node"] for c in data["list"]], data["lost"]), (['^burst("now")'], False))
+        events.close()
+
     def test_find(self):
         hits = [d for n, d in self.server.events("find", text="value 1999", in_="values") if n == "hit"]
         self.assertEqual([h["zwr"] for h in hits], ["^n(1999)"] + [f"^n({i})" for i in range(19990, 20000)])
