@@ -22,11 +22,15 @@ def alive(pid):
         return False
 
 
-def descendants(pid):
-    """Processes that it started, and those that these started."""
+def children(pid):
+    """Processes that it started and that are there."""
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-        children = [int(word) for word in f.read().split()]
-    return children + [below for child in children for below in descendants(child)]
+        return [int(word) for word in f.read().split()]
+
+
+def descendants(pid):
+    """The same, and those that these started."""
+    return children(pid) + [below for child in children(pid) for below in descendants(child)]
 
 
 class Served(unittest.TestCase):
@@ -240,6 +244,39 @@ class Consoles(Served):
         self.assertEqual((name, data["n"], "interrupted" in data["text"]), ("error", answer["n"], True))
         self.assertEqual(self.say(console, "y")[2]["results"][0]["text"], "5")
         self.server.post(f"console/{console[0]}/close")
+
+    def test_stop_ends_what_it_started(self):
+        """A command of the system ends as by Ctrl-C at a terminal, and the console goes on."""
+        console = self.console("lua")
+        self.server.post(f"console/{console[0]}/run", {"text": 'print("on") os.execute("sleep 10000")'})
+        self.assertEqual(next(console[1])[1]["text"], "on\n")
+        while not children(console_pid := children(self.server.process.pid)[-1]):
+            pass
+        self.server.post(f"console/{console[0]}/stop")
+        name, _ = next(console[1])
+        self.assertIn(name, ("result", "error"))
+        self.assertEqual(self.say(console, "6 * 7")[2]["results"][0]["text"], "42")
+        self.assertEqual(children(console_pid), [])
+        self.server.post(f"console/{console[0]}/close")
+
+    def test_what_no_signal_ends_is_killed(self):
+        """With all that it has started."""
+        console = self.console("lua")
+        self.server.post(f"console/{console[0]}/run", {"text": 'os.execute("trap \'\' INT; echo on; sleep 10000; true")'})
+        self.assertEqual(next(console[1])[1]["text"], "on\n")
+        self.server.post(f"console/{console[0]}/stop")
+        self.assertEqual([(n, d["text"]) for n, d in console[1]], [("ended", "it was stopped")])
+
+    def test_stop_of_a_command(self):
+        """A script without an end, and a wait for a list: the console ends, and says so and nothing else."""
+        if not os.path.exists(os.path.join(os.path.dirname(CARET), "caret-server")):
+            self.skipTest("the server is not built")
+        for text in ("EVAL 'while true do end' 0", "BLPOP nothing 0"):
+            console = self.console("resp")
+            self.assertEqual(self.say(console, "ECHO on")[2]["results"][0]["text"], '"on"')
+            self.server.post(f"console/{console[0]}/run", {"text": text})
+            self.server.post(f"console/{console[0]}/stop")
+            self.assertEqual([(n, d["text"]) for n, d in console[1]], [("ended", "it was stopped")])
 
     def test_stop_ends_a_wait_for_a_lock(self):
         """The console stays, and what it waited for is not kept."""

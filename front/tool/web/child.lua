@@ -39,7 +39,7 @@ end
 local function add(self, bytes)
     table.insert(self.pieces, bytes)
     self.size = self.size + #bytes
-    if self.size > MOST then self:kill(9) end
+    if self.size > MOST then self:destroy() end
     if self.pieces[2] and not bytes:find("\31", 1, true) then return end
     self.input = table.concat(self.pieces)
     take(self)
@@ -65,7 +65,7 @@ local function reap(self)
             self.ended(how, number)
             return false
         end
-        if host.clock() > deadline then self:kill(9) end
+        if host.clock() > deadline then self:destroy() end
         return true
     end
     if look() then self.app.loop:every(0.05, look) end
@@ -98,13 +98,23 @@ function child:kill(signal)
     if self.pid then host.kill(self.pid, signal) end
 end
 
+--- As Ctrl-C at a terminal: it, and what it started and waits for.
+function child:interrupt()
+    if self.pid then host.kill(-self.pid, 2) end
+end
+
+--- It ends at once, and what it started.
+function child:destroy()
+    if self.pid then programs.kill(self.pid) end
+end
+
 --- Have it end, and wait for that: it closes its database before this process closes its own.
 function child:finish(deadline)
     local pid = self.pid
     if not pid then return end
     host.kill(pid, 15)
     while not host.wait(pid, false) do
-        if host.clock() > deadline then host.kill(pid, 9) end
+        if host.clock() > deadline then programs.kill(pid) end
         programs.nap(0.01)
     end
     self.pid = nil

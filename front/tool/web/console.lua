@@ -18,7 +18,7 @@ local MOST = 8           -- consoles
 local OUTPUT = 256 << 10 -- bytes of text of one statement
 local WAITING = 200      -- events that wait for a page
 local LEFT, IDLE = 30, 900 -- seconds without a page, in a statement; doing nothing
-local STUCK = 2          -- seconds after which a statement that was stopped is stopped again
+local STUCK = 2          -- seconds after which a statement that was stopped is stopped again, and once more
 
 local function beside(name)
     local path = programs.folder() .. "/" .. name
@@ -90,8 +90,9 @@ local function remove(app, c)
 end
 
 local function on_end(app, c, how, number)
-    tell(c, "ended", {text = how == "exit" and number == 0 and "it has ended"
-        or ("it ended by %s %d"):format(how, number)})
+    local text = ("it ended by %s %d"):format(how, number)
+    if how == "exit" and number == 0 then text = "it has ended" end
+    tell(c, "ended", {text = c.stopped and "it was stopped" or text})
     if c.stream then c.stream:close() end
     remove(app, c)
 end
@@ -112,7 +113,7 @@ local function watch(app, c)
     c.left = host.clock()
     app.loop:every(5, function()
         if not app.consoles[c.id] then return false end
-        if alone(c) > (c.busy and LEFT or IDLE) then c.process:kill(9) end
+        if alone(c) > (c.busy and LEFT or IDLE) then c.process:destroy() end
         return true
     end)
 end
@@ -126,7 +127,7 @@ local function make_room(app)
     end
     if n < MOST then return end
     if not oldest then refuse.with("LIMIT", "too many consoles: close another page") end
-    oldest.process:kill(9)
+    oldest.process:destroy()
     app.consoles[oldest.id] = nil
 end
 
@@ -205,7 +206,7 @@ function console.run(app, request)
     local c, text = find(app, request), text_of(request)
     if c.busy then refuse.with("BUSY", "the last statement still runs: stop it, or wait") end
     c.n, c.printed = c.n + 1, 0
-    c.busy = c.n
+    c.busy, c.stopped = c.n, nil
     local sent
     if c.language == "m" then
         sent = c.process:send(text:gsub("[\r\n]+$", "") .. "\n" .. DONE)
@@ -217,19 +218,27 @@ function console.run(app, request)
 end
 
 -- What does not look at a signal, as a wait for a lock in M, ends at the second one, with the console
--- (docs/m.md).
+-- (docs/m.md); what no signal ends is killed.
 local function insist(app, c, statement)
+    local again = true
     app.loop:every(STUCK, function()
-        if app.consoles[c.id] and c.busy == statement then c.process:kill(2) end
-        return false
+        if not app.consoles[c.id] or c.busy ~= statement then return false end
+        if not again then
+            c.process:destroy()
+            return false
+        end
+        c.process:interrupt()
+        again = false
+        return true
     end)
 end
 
 --- POST /api/console/ID/stop
 function console.stop(app, request)
     local c = find(app, request)
-    c.process:kill(2)
-    if c.busy then insist(app, c, c.busy) end
+    c.process:interrupt()
+    if c.busy and not c.stopped then insist(app, c, c.busy) end
+    c.stopped = c.busy ~= nil
     return {}
 end
 

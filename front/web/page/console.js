@@ -66,7 +66,7 @@ export class Console {
             error: ({n, text}) => { if (text) { this.add(now, n, el("pre", {class: "failed"}, text)); this.idle(now); } },
             more: () => { this.input.value = `${now.text}\n`; this.grow(); this.idle(now); },
             ended: ({text}) => this.ended(now, text),
-            refused: () => this.ended(now, "It has ended."),
+            refused: () => this.ended(now),
             lost: () => setTimeout(() => this.languages[now.language] === now && this.listen(now), 1000),
         });
     }
@@ -80,7 +80,7 @@ export class Console {
 
     ended(now, text) {
         if (this.languages[now.language] === now) delete this.languages[now.language];
-        this.append(el("pre", {class: "failed"}, `${text ?? "It has ended."} The next statement starts a new one.`));
+        this.append(el("pre", {class: "failed"}, `${sentence({text: text ?? "it has ended"})} The next statement starts a new one.`));
         this.idle(now);
     }
 
