@@ -332,7 +332,7 @@ class SignIn(Case):
 
 
 class Tree(Case):
-    lines = FOREST + ["^ids=\"[12345678901234567890,1.10]\"", "^breaks=" + "_".join(["\"line one\"", "$C(10)", "\"line two\"", "$C(13,10,9)", zwr("three \u202e four")])]
+    lines = FOREST + ["^full=\"" + "\u65e5\u672c\u8a9e\U0001f333" * 9000 + "\"", "^mixed=$ZCH(255)_\"" + "x" * 90000 + "\"", "^ids=\"[12345678901234567890,1.10]\"", "^breaks=" + "_".join(["\"line one\"", "$C(10)", "\"line two\"", "$C(13,10,9)", zwr("three \u202e four")])]
 
     def test_keys_alone(self):
         """From the address to a value and back without a mouse, and one sees where one is."""
@@ -385,6 +385,26 @@ class Tree(Case):
         until("the end", lambda: w.text(".value pre")[0].endswith("many words "))
         w.at("^bytes")
         w.sees("Not text", ".value")
+
+    def test_pieces_have_whole_characters(self):
+        """Each is where it belongs in the whole, forwards, from the end and back; what is not text is shown byte by byte."""
+        w, whole = self.w, "\u65e5\u672c\u8a9e\U0001f333" * 9000
+        def turn(word):
+            before = w.text(".value .body")
+            w.js("[...document.querySelectorAll('.value .body button')].find((b) => b.textContent.startsWith(arguments[0])).click()", word)
+            until(word, lambda: w.text(".value .body") != before)
+            return w.text(".value pre")[0]
+        w.at("^full")
+        w.sees("The end", ".value .body")
+        read = w.text(".value pre")[0]
+        while len(read) < len(whole):
+            read += turn("Next")
+        self.assertTrue(read == whole, f"{len(read)} of {len(whole)} characters")
+        turn("Back to the start")
+        self.assertTrue(whole.endswith(turn("The end")))
+        w.at("^mixed")
+        w.sees("Not text", ".value")
+        w.sees("00000000  ff 78", ".value pre")
 
     def test_how_a_value_is_shown_is_in_the_address(self):
         w = self.w

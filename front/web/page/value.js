@@ -2,7 +2,7 @@
 // that something was typed into stays with its node when another one is chosen: `drafts`.
 
 import {api} from "./api.js";
-import {button, bytes, choice, el, empty, number, sentence, show, toast, visible} from "./dom.js";
+import {button, bytes, choice, el, empty, number, sentence, show, toast, told, visible} from "./dom.js";
 import {jsonTree, parse} from "./json.js";
 import * as edits from "./edits.js";
 import {forms} from "./forms.js";
@@ -32,6 +32,17 @@ export function hexDump(data, offset, wide = 16) {
         lines.push(`${(offset + i).toString(16).padStart(8, "0")}  ${shown} ${chars}`);
     }
     return lines.join("\n");
+}
+
+// A piece of a long text without the parts of characters at its ends; what is not text stays as it is.
+function wholeCharacters(data, first, last) {
+    let from = 0, to = data.length, lead = to - 1;
+    while (!first && from < 3 && (data[from] & 0xc0) === 0x80) from++;
+    while (lead > to - 4 && (data[lead] & 0xc0) === 0x80) lead--;
+    const long = data[lead] < 0xe0 ? 2 : data[lead] < 0xf0 ? 3 : 4;
+    if (!last && data[lead] >= 0xc0 && lead + long > to) to = lead;
+    const cut = data.subarray(from, to);
+    return isText(cut) ? cut : data;
 }
 
 const NUMBER = /^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*$/i;
@@ -102,7 +113,8 @@ export class Value {
 
     draw(node, value, data) {
         this.stash();
-        Object.assign(this, {piece: value, offset: 0, drawn: node, data});
+        Object.assign(this, {drawn: node, data});
+        this.take(value, 0);
         this.facts = el("p", {class: "facts"}, value ? bytes(value.len) : data ? "no value" : "not there", data >= 10 ? " · has children" : "");
         const kinds = choice("Show the value as", VIEWS, this.view, (view) => { this.view = view; this.tree.shows(node); this.load(); });
         this.body = el("div", {class: "body", tabindex: 0, role: "region", "aria-label": "The value"});
@@ -111,6 +123,14 @@ export class Value {
         show(this.node, el("header", null, el("h2", null, visible(node.zwr)), this.facts),
             el("div", {class: "tools"}, value ? kinds : null, ...this.buttons(node, value)), this.news, this.others(node), this.form, this.body);
         this.fillBody();
+    }
+
+    // What is shown of a value.
+    take(value, offset) {
+        const all = value?.bytes ?? new Uint8Array();
+        const part = this.view === "text" ? wholeCharacters(all, !offset, offset + all.length >= (value?.len ?? 0)) : all;
+        this.piece = value && {...value, bytes: part};
+        this.offset = offset + part.byteOffset - all.byteOffset;
     }
 
     buttons(node, value) {
@@ -130,7 +150,7 @@ export class Value {
 
     fillBody() {
         if (!this.piece) { show(this.body, el("p", {class: "soft"}, this.data ? "This node has no value of its own." : "This node is not there, or not any more.")); return; }
-        show(this.body, this.asView(this.piece.bytes, 0), this.more());
+        show(this.body, this.asView(this.piece.bytes, this.offset), this.more());
     }
 
     asView(data, offset) {
@@ -140,7 +160,7 @@ export class Value {
         if (this.view === "number" && !(this.piece.len === data.length && NUMBER.test(text))) return el("p", {class: "soft"}, "This value is not a number.");
         if (this.view === "number") return el("dl", null, numberFacts(text).map(([name, what]) => [el("dt", {class: "soft"}, name), el("dd", {class: "mono"}, what)]));
         if (this.view === "json") return this.asJson(text);
-        if (!isText(data) && offset === 0 && this.piece.len === data.length) {
+        if (!isText(data)) {
             return el("div", null, el("p", {class: "note warn"}, "Not text in UTF-8: shown byte by byte."), dump());
         }
         return el("pre", null, text === "" ? el("span", {class: "soft"}, "(empty)") : text);
@@ -167,9 +187,10 @@ export class Value {
     }
 
     async turn(offset) {
-        this.piece = (await api.value(this.now.key, offset, PIECE[this.view])).value ?? {len: 0, bytes: new Uint8Array()};
-        this.offset = offset;
-        show(this.body, this.asView(this.piece.bytes, offset), this.more() ?? el("p", {class: "tools"},
+        const node = this.now, now = await told(() => api.value(node.key, offset, PIECE[this.view]));
+        if (!now || node !== this.now) return;
+        this.take(now.value ?? {len: 0, bytes: new Uint8Array()}, offset);
+        show(this.body, this.asView(this.piece.bytes, this.offset), this.more() ?? el("p", {class: "tools"},
             button("Back to the start", () => this.turn(0))));
         this.body.scrollTop = 0;
     }
