@@ -166,6 +166,32 @@ class Live(unittest.TestCase):
                 break
         events.close()
 
+    def test_of_many_locks_those_that_matter(self):
+        """More than are told: what somebody waits for comes first, whatever its place in the list is."""
+        program = os.path.join(FOLDER, "many_locks.lua")
+        with open(program, "w", encoding="ascii") as f:
+            f.write('local db = require("caret").open("%s") for i = 1, 700 do assert(db.node("^many", i):grab(60)) end '
+                    'io.write("held\\n") io.flush() io.read()' % self.path)
+        holder = subprocess.Popen([CARET, "run", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.assertEqual(holder.stdout.readline(), "held\n")
+        waiters = []
+        for i in (1, 350, 700):
+            text = 'local db = require("caret").open("%s") assert(db.node("^many", %d):grab(200))' % (self.path, i)
+            waiter = os.path.join(FOLDER, f"many{i}.lua")
+            with open(waiter, "w", encoding="ascii") as f:
+                f.write(text)
+            waiters.append(subprocess.Popen([CARET, "run", waiter]))
+        events = self.server.events("live", locks=1, every=0.5)
+        for _, data in events:
+            if len(data["edges"]) == 3:
+                break
+        self.assertEqual((len(data["locks"]), data["locks_in_all"]), (500, 703))
+        self.assertEqual({lock["name"] for lock in data["locks"][:6]}, {"^many(1)", "^many(350)", "^many(700)"})
+        events.close()
+        holder.communicate("\n")
+        for waiter in waiters:
+            self.assertEqual(waiter.wait(), 0)
+
     def test_the_log(self):
         events = self.server.events("log", node="^seen")
         self.set("^other", "1")

@@ -121,9 +121,19 @@ local function rings_of(edges)
     return rings
 end
 
+-- Those that are told: what somebody waits for, and those that wait, before the others.
+local function first_locks(all)
+    local locks, others = json.list(), {}
+    for _, lock in ipairs(all) do
+        local list = (lock.waits or (lock.waiting or 0) > 0) and locks or others
+        if #list < LOCKS then list[#list + 1] = lock end
+    end
+    return table.move(others, 1, LOCKS - #locks, #locks + 1, locks)
+end
+
 local function add_locks(sample, inspect)
     local all = inspect:locks()
-    local locks = json.list(table.move(all, 1, LOCKS, 1, {}))
+    local locks = first_locks(all)
     sample.locks, sample.locks_in_all = locks, #all
     sample.sessions = sessions_of(locks)
     sample.edges = edges_of(locks)

@@ -2,7 +2,7 @@
 // same as a table, which a screen reader reads.
 
 import {api} from "./api.js";
-import {button, el, empty, seconds, show, svg, table, told} from "./dom.js";
+import {button, el, empty, number, seconds, show, svg, table, told} from "./dom.js";
 import {Watcher} from "./live.js";
 
 const HIGH = 44, BOX = {w: 220, h: 30}, GAP = 200, MOST = 60;
@@ -39,8 +39,11 @@ export class Locks extends Watcher {
         const locks = now.locks ?? [], rings = now.rings ?? [];
         const caught = new Set(rings.flat().map((i) => id(now.sessions[i])));
         this.clear.hidden = !(api.info?.write && locks.some((lock) => !lock.alive));
-        const text = !locks.length ? "" : `${locks.filter((l) => !l.waits).length} held, ${locks.filter((l) => l.waits).length} waits` +
-            (rings.length ? `; ${rings.length} ${rings.length === 1 ? "ring" : "rings"}: each waits for the next` : "");
+        const all = now.locks_in_all ?? locks.length, part = all > locks.length ? `; ${locks.length} of ${number(all)} are shown` : "";
+        const waits = locks.filter((l) => l.waits).length;
+        const text = !locks.length ? "" : `${locks.length - waits} held, ${waits} ${waits === 1 ? "waits" : "wait"}` +
+            (rings.length ? `; ${rings.length} ${rings.length === 1 ? "ring" : "rings"}: each waits for the next` : "") +
+            (part || (locks.length > MOST ? `; the graph has the first ${MOST}` : ""));
         if (this.said.textContent !== text) this.said.textContent = text;
         this.said.classList.toggle("bad", rings.length > 0);
         this.legend.hidden = !locks.length;
