@@ -256,11 +256,19 @@ static const char *normal(const struct parameter *p, char *text, const char *old
     }
 }
 
-/* Redis changes them while it runs. */
+/* Redis changes it while it runs. */
 static bool is_fixed(const struct serve__shared *s, int i, const char *text)
 {
-    return i == SERVE__CFG_port || i == SERVE__CFG_tls_port || i == SERVE__CFG_bind ||
-           (i == SERVE__CFG_appendfsync && s->never_syncs && strcasecmp(text, "everysec") == 0);
+    return i == SERVE__CFG_appendfsync && s->never_syncs && strcasecmp(text, "everysec") == 0;
+}
+
+static bool too_many_addresses(int i, const char *text)
+{
+    enum { MOST = 16 };
+    int n = 0;
+    for (text += strspn(text, " "); i == SERVE__CFG_bind && *text != 0; text += strspn(text, " "), n++)
+        text += strcspn(text, " ");
+    return n > MOST;
 }
 
 /* What is too little or too much for these becomes what Redis makes of it. */
@@ -310,11 +318,9 @@ const char *serve__config_set(struct serve__shared *s, int i, const char *value,
         return wrong;
     canonical(i, text, n);
     if (!starting && is_fixed(s, i, text) && strcmp(text, s->config[i]) != 0)
-        return i == SERVE__CFG_bind
-                   ? "Failed to bind to specified addresses: it can't be changed while the server runs"
-               : i == SERVE__CFG_appendfsync
-                   ? "it can't be changed while the server runs: start it anew with another value"
-                   : "Unable to listen on this port: it can't be changed while the server runs";
+        return "it can't be changed while the server runs: start it anew with another value";
+    if (too_many_addresses(i, text))
+        return "Too many bind addresses specified.";
     serve__shared_lock(s);
     memcpy(s->config[i], text, sizeof text);
     s->version++;

@@ -112,24 +112,67 @@ static bool port_is_free(const struct sockaddr *a, socklen_t len)
     return false;
 }
 
-static bool listen_tcp(struct serve__listen *l, const char *text, int port, enum serve__way way)
-{
+/* ---------------------------------------------------------- TCP addresses */
+
+/* What is to be listened at. */
+struct address {
     struct sockaddr_storage a;
     socklen_t len;
-    bool optional = *text == '-';
-    text += optional;
-    if (!parse_address(text, port, &a, &len)) {
-        errno = EINVAL;
-        return socket_error(text);
+    enum serve__way way;
+    int port;
+    bool optional, there; /* there: it is already */
+    char text[64];
+};
+
+enum { ADDRESSES = SERVE__LISTENERS_MAX };
+
+/* The addresses of `bind` with this port, after n others: how many there are then, -1: one is none. */
+static int add_addresses(const struct serve__listen *l, int port, enum serve__way way, struct address *v, int n)
+{
+    char texts[SERVE__CONFIG_BYTES];
+    strcpy(texts, text_of(l, SERVE__CFG_bind));
+    char *rest = texts, *one;
+    while (port != 0 && (one = strsep(&rest, " ")) != NULL) {
+        if (*one == 0)
+            continue;
+        struct address *a = &v[n];
+        if (n++ == ADDRESSES) {
+            serve__log("too many addresses to listen at");
+            return -1;
+        }
+        *a = (struct address){.way = way, .port = port, .optional = *one == '-'};
+        snprintf(a->text, sizeof a->text, "%s", one + a->optional);
+        if (!parse_address(a->text, port, &a->a, &a->len)) {
+            errno = EINVAL;
+            socket_error(a->text);
+            return -1;
+        }
     }
-    if (!port_is_free((struct sockaddr *)&a, len))
-        return (optional && errno != EADDRINUSE) || listen_error(text, port);
+    return n;
+}
+
+static int all_addresses(const struct serve__listen *l, struct address *v)
+{
+    int n = add_addresses(l, number_of(l, SERVE__CFG_port), SERVE__WAY_TCP, v, 0);
+    return n < 0 ? n : add_addresses(l, number_of(l, SERVE__CFG_tls_port), SERVE__WAY_TLS, v, n);
+}
+
+/* A socket for each worker. */
+static bool listen_tcp(struct serve__listen *l, const struct address *a, bool probed)
+{
+    if (!probed && !port_is_free((const struct sockaddr *)&a->a, a->len))
+        return (a->optional && errno != EADDRINUSE) || listen_error(a->text, a->port);
     for (int i = 0; i < l->nworkers; i++) {
-        int fd = bound_socket((struct sockaddr *)&a, len, true);
-        if (fd < 0 || listen(fd, number_of(l, SERVE__CFG_tcp_backlog)) != 0)
-            return listen_error(text, port);
-        if (!serve__listen_add(&l->start[i], fd, way, false))
-            return false;
+        int fd = bound_socket((const struct sockaddr *)&a->a, a->len, true);
+        if (fd < 0 && a->optional && errno != EADDRINUSE)
+            return true;
+        if (fd >= 0 && listen(fd, number_of(l, SERVE__CFG_tcp_backlog)) == 0 &&
+            serve__listen_add(&l->start[i], fd, a->way, false))
+            continue;
+        listen_error(a->text, a->port);
+        if (fd >= 0)
+            close(fd);
+        return false;
     }
     return true;
 }
@@ -168,15 +211,14 @@ static bool listen_unix(struct serve__listen *l)
     return true;
 }
 
-static bool listen_addresses(struct serve__listen *l, int port, enum serve__way way)
+static bool listen_addresses(struct serve__listen *l)
 {
-    char addresses[SERVE__CONFIG_BYTES];
-    strcpy(addresses, text_of(l, SERVE__CFG_bind));
-    char *rest = addresses, *one;
-    while (port != 0 && (one = strsep(&rest, " ")) != NULL)
-        if (*one != 0 && !listen_tcp(l, one, port, way))
+    static struct address v[ADDRESSES];
+    int n = all_addresses(l, v);
+    for (int i = 0; i < n; i++)
+        if (!listen_tcp(l, &v[i], false))
             return false;
-    return true;
+    return n >= 0;
 }
 
 /* Sockets that systemd has opened take the place of our own; all workers share them. */
@@ -202,9 +244,97 @@ bool serve__listen(struct serve__listen *l)
     int given = serve__manager_sockets();
     if (serve__is_takeover())
         return serve__takeover_listen(l);
+    l->given |= given > 0;
     if (given > 0)
         return take_sockets(l, given);
-    return listen_addresses(l, number_of(l, SERVE__CFG_port), SERVE__WAY_TCP) &&
-           listen_addresses(l, number_of(l, SERVE__CFG_tls_port), SERVE__WAY_TLS) && listen_unix(l) &&
-           somewhere(l);
+    return listen_addresses(l) && listen_unix(l) && somewhere(l);
+}
+
+/* ------------------------------------------------- others, while it serves */
+
+static bool is_any(const struct sockaddr_storage *a)
+{
+    static const struct in6_addr any = IN6ADDR_ANY_INIT;
+    return a->ss_family == AF_INET
+               ? ((const struct sockaddr_in *)a)->sin_addr.s_addr == INADDR_ANY
+               : memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr, &any, sizeof any) == 0;
+}
+
+/* Sockets of our own may share an address (SO_REUSEPORT): what the kernel tells of two at the start is found here. */
+static bool collide(const struct address *v, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++)
+            if (v[i].port == v[k].port && v[i].a.ss_family == v[k].a.ss_family &&
+                (is_any(&v[i].a) || is_any(&v[k].a) || memcmp(&v[i].a, &v[k].a, v[i].len) == 0)) {
+                errno = EADDRINUSE;
+                return !listen_error(v[i].text, v[i].port);
+            }
+    return false;
+}
+
+static bool is_at(const struct serve__listener *one, const struct address *a)
+{
+    struct sockaddr_storage b = {0};
+    socklen_t len = sizeof b;
+    return one->way == a->way && getsockname(one->source.fd, (struct sockaddr *)&b, &len) == 0 &&
+           len == a->len && memcmp(&b, &a->a, len) == 0;
+}
+
+/* Has one of our sockets that port?  Then no other server has it, and to ask whether it is free would find ours. */
+static bool has_port(const struct serve__start *start, const struct address *a)
+{
+    for (int i = 0; i < start->nlisteners; i++) {
+        struct sockaddr_storage b = {0};
+        socklen_t len = sizeof b;
+        if (getsockname(start->listeners[i].source.fd, (struct sockaddr *)&b, &len) == 0 &&
+            b.ss_family == a->a.ss_family &&
+            ((struct sockaddr_in *)&b)->sin_port == ((const struct sockaddr_in *)&a->a)->sin_port)
+            return true;
+    }
+    return false;
+}
+
+/* One that all workers share is in the list of each: it is closed with that of the first, which is looked at last. */
+static void drop(struct serve__start *start, int at)
+{
+    struct serve__listener *v = start->listeners;
+    if (!v[at].is_shared || start->index == 0)
+        close(v[at].source.fd);
+    start->nlisteners--;
+    memmove(&v[at], &v[at + 1], (size_t)(start->nlisteners - at) * sizeof *v);
+}
+
+static bool is_wanted(const struct serve__listener *one, const struct address *v, int n)
+{
+    bool wanted = one->way == SERVE__WAY_UNIX;
+    for (int i = 0; i < n && !wanted; i++)
+        wanted = is_at(one, &v[i]);
+    return wanted;
+}
+
+static bool open_missing(struct serve__listen *l, struct address *v, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < l->start[0].nlisteners; k++)
+            v[i].there |= is_at(&l->start[0].listeners[k], &v[i]);
+    for (int i = 0; i < n; i++)
+        if (!v[i].there && !listen_tcp(l, &v[i], has_port(&l->start[0], &v[i])))
+            return false;
+    return true;
+}
+
+bool serve__listen_change(struct serve__listen *l)
+{
+    static struct address v[ADDRESSES];
+    int before[SERVE__WORKERS_MAX];
+    for (int i = 0; i < l->nworkers; i++)
+        before[i] = l->start[i].nlisteners;
+    int n = all_addresses(l, v);
+    bool fine = n >= 0 && !collide(v, n) && open_missing(l, v, n);
+    for (int i = l->nworkers - 1; i >= 0; i--)
+        for (int k = l->start[i].nlisteners - 1; k >= 0; k--)
+            if (fine ? !is_wanted(&l->start[i].listeners[k], v, n) : k >= before[i])
+                drop(&l->start[i], k);
+    return fine;
 }

@@ -32,6 +32,7 @@
 #include "server/meet/clients.h"
 #include "server/meet/directory.h"
 #include "server/meet/mail.h"
+#include "server/relisten.h"
 #include "server/takeover.h"
 
 struct options {
@@ -177,6 +178,12 @@ static void stop(struct supervisor *v)
             kill(v->pid[i], SIGTERM);
 }
 
+/* Another server is to take over, or has. */
+static bool is_taken_over(const struct supervisor *v)
+{
+    return v->successor != 0 || v->shared->drain;
+}
+
 /* A worker has ended: 0, or the exit status of the supervisor. */
 static int worker_ended(struct supervisor *v, int i, int status)
 {
@@ -188,6 +195,7 @@ static int worker_ended(struct supervisor *v, int i, int status)
     v->shared->late[i].since = 0;
     serve__directory_reset(v->shared->directory[i]);
     serve__rows_free(v->shared, i);
+    serve__relisten_died(&v->listen, i, is_taken_over(v));
     if (v->stopping || v->shared->drain) /* its connections are elsewhere, or gone */
         return 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) != 0) { /* it said why */
@@ -228,7 +236,7 @@ static void ready(struct supervisor *v)
 /* Somebody wants another server to take over. */
 static void begin_takeover(struct supervisor *v)
 {
-    if (v->successor != 0 || v->stopping || v->shared->drain)
+    if (is_taken_over(v) || v->stopping)
         return;
     pid_t pid = serve__takeover_start(&v->listen);
     v->successor = pid > 0 ? pid : 0;
@@ -277,8 +285,10 @@ static void got_signal(struct supervisor *v, int which, pid_t from)
 {
     if (which == SIGTERM || which == SIGINT)
         stop(v);
-    if (which == SIGUSR1)
+    if (which == SIGUSR1) {
         ready(v);
+        serve__relisten_look(&v->listen, is_taken_over(v));
+    }
     if (which == SIGHUP)
         reload(v);
     if (which == SIGUSR2)
@@ -385,6 +395,7 @@ static int run(struct supervisor *v)
 {
     sigset_t signals;
     char error[512];
+    serve__takeover_configure(v->shared);
     v->nworkers = number_of(v, SERVE__CFG_workers);
     v->shared->nworkers = v->nworkers;
     if (serve__config_refused(v->shared, error, sizeof error) != NULL)
@@ -409,6 +420,8 @@ static int run(struct supervisor *v)
     v->listen.nworkers = v->nworkers;
     if (!serve__listen(&v->listen))
         return 3;
+    if (!serve__relisten_prepare(&v->listen))
+        return system_error("channels") ? 0 : 3;
     block_signals(&signals);
     for (int i = 0; i < v->nworkers; i++) {
         struct serve__start *start = &v->start[i];

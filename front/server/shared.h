@@ -16,6 +16,7 @@
  * | lock_wait | its worker                | all     | node/lock.h has its protocol          |
  * | access, credit | all                  | all     | keys/access.h, keys/evict.h say it    |
  * | rated, rate | any, of its time        | INFO    | admin/rates.h has its protocol        |
+ * | relisten | `owner`, the supervisor  | both    | relisten.h has its protocol            |
  * | mail     | the supervisor, once       | all     | nothing: they are numbers of sockets   |
  *
  * `lock` is a robust mutex: its next owner goes on when a process dies with it.  What it guards are texts
@@ -63,7 +64,8 @@ struct serve__stats {
     serve__counter syncs;      /* turns that synced the log: disk.h */
     serve__counter turned;     /* when the last turn began, in milliseconds; 0: it does not serve yet */
     serve__counter client_memory, evicted_clients; /* maxmemory-clients: meet/client_memory.c */
-    serve__counter reserved[20];                   /* for features to come: give them a name above */
+    serve__counter listens;                        /* the round of its sockets: relisten.h */
+    serve__counter reserved[19];                   /* for features to come: give them a name above */
     struct serve__command_stats command[SERVE__COMMANDS_MAX];
 };
 
@@ -132,6 +134,10 @@ struct serve__shared {
     serve__counter all_in_scripts;                /* 1: DEBUG SET-DISABLE-DENY-SCRIPTS 1 */
     serve__counter rated;                         /* when the last was taken of: */
     struct serve__rate rate[SERVE__RATES];
+    struct {
+        serve__counter owner; /* worker that changes ports, from 1; 0: none */
+        serve__counter state, round;
+    } relisten;
     bool never_syncs; /* the server was started with `appendfsync no` */
     int nworkers;
     char config_file[4096]; /* the path from which config was read, or "" */

@@ -25,6 +25,7 @@ enum {
 };
 
 static const char variable[] = "CARET_TAKEOVER";
+static const char at_variable[] = "CARET_TAKEOVER_AT"; /* 1 if systemd opened it, port, tls-port, bind */
 static const char kinds[] = {'T', 'U', 'S', 0}; /* by enum serve__way */
 
 static struct {
@@ -35,6 +36,9 @@ static struct {
     int folder; /* in which it was started: arguments count from there */
     pid_t old;  /* 0: nothing is taken over */
     uint64_t next_id;
+    int given, port, tls_port;
+    char bind[SERVE__CONFIG_BYTES];
+    bool has_texts; /* given to bind are known: the old server told them */
 } takeover = {.channel = -1};
 
 /* ---------------------------------------------------------------- the new */
@@ -57,6 +61,17 @@ static bool parse(const char *text)
     return true;
 }
 
+static void parse_texts(const char *text)
+{
+    int at = 0;
+    takeover.has_texts =
+        text != NULL &&
+        sscanf(text, "%d %d %d%n", &takeover.given, &takeover.port, &takeover.tls_port, &at) == 3 &&
+        text[at] == ' ';
+    if (takeover.has_texts)
+        snprintf(takeover.bind, sizeof takeover.bind, "%s", text + at + 1);
+}
+
 bool serve__takeover_begin(char **argv)
 {
     const char *text = getenv(variable);
@@ -66,7 +81,9 @@ bool serve__takeover_begin(char **argv)
     takeover.argv = argv;
     takeover.folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     bool fine = text == NULL || parse(text);
+    parse_texts(getenv(at_variable));
     unsetenv(variable);
+    unsetenv(at_variable);
     return fine;
 }
 
@@ -107,9 +124,22 @@ static void find_unix_path(struct serve__listen *l, int fd)
         memcpy(l->unix_path, a.sun_path, sizeof l->unix_path);
 }
 
+void serve__takeover_configure(struct serve__shared *s)
+{
+    char port[16];
+    if (takeover.old == 0 || !takeover.has_texts)
+        return;
+    snprintf(port, sizeof port, "%d", takeover.port);
+    serve__config_set(s, SERVE__CFG_port, port, strlen(port), true);
+    snprintf(port, sizeof port, "%d", takeover.tls_port);
+    serve__config_set(s, SERVE__CFG_tls_port, port, strlen(port), true);
+    serve__config_set(s, SERVE__CFG_bind, takeover.bind, strlen(takeover.bind), true);
+}
+
 /* Each worker has sockets of its own, if there are enough; else all have all. */
 bool serve__takeover_listen(struct serve__listen *l)
 {
+    l->given = takeover.given != 0;
     for (int fd = FIRST; fd < FIRST + takeover.n; fd++) {
         enum serve__way way = (enum serve__way)(strchr(kinds, takeover.ways[fd - FIRST]) - kinds);
         int before = 0, n = group_of(fd, &before);
@@ -181,15 +211,16 @@ static bool place(int *fds, int n)
 static void be_another(const struct serve__listen *l, pid_t old)
 {
     static int fds[MOST + 1];
-    static char ways[MOST + 1], text[ENVIRONMENT];
+    static char ways[MOST + 1], text[ENVIRONMENT], texts[4 * SERVE__CONFIG_BYTES];
     sigset_t none;
     int n = collect(l, fds, ways);
     fds[n] = l->shared->channel_in;
     snprintf(text, sizeof text, "%d %d %" PRIu64 " %s", SERVE__MOVING_FORMAT, (int)old,
              (uint64_t)l->shared->next_id, ways);
+    snprintf(texts, sizeof texts, "%d %s %s %s", l->given, l->at[0], l->at[1], l->at[2]);
     if (takeover.folder >= 0 && fchdir(takeover.folder) != 0)
         return;
-    if (!place(fds, n + 1) || setenv(variable, text, 1) != 0)
+    if (!place(fds, n + 1) || setenv(variable, text, 1) != 0 || setenv(at_variable, texts, 1) != 0)
         return;
     serve__manager_hand_over();
     sigemptyset(&none);

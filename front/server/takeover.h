@@ -19,6 +19,9 @@
  *   T3  A SIGRTMIN counts as 3 only if the process that was started sends it.
  *   T4  Each server has shared memory of its own: what it counts, and its lists of clients, begin anew.  The numbers of
  *       clients go on, with a gap for those that the old server accepts meanwhile.
+ *   T5  The new server tells port, tls-port and bind as the sockets are that it got, whatever its file and arguments
+ *       say: they may have been changed meanwhile, and can be by it (relisten.h).  Between 1 and the end of either the
+ *       old one changes none.
  */
 #ifndef CARET_SERVER_TAKEOVER_H
 #define CARET_SERVER_TAKEOVER_H
@@ -30,7 +33,9 @@
 bool serve__takeover_begin(char **argv);
 bool serve__is_takeover(void);
 
-/* The new server: what listens; the end of the channel from which its workers read.  And all serve. */
+/* The new server: port, tls-port and bind are those of the sockets; what listens; the end of the channel from which
+ * its workers read.  And all serve. */
+void serve__takeover_configure(struct serve__shared *s);
 bool serve__takeover_listen(struct serve__listen *l);
 int serve__takeover_channel(void); /* -1: none */
 void serve__takeover_settle(struct serve__shared *s);

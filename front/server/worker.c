@@ -35,6 +35,7 @@
 #include "server/meet/tracking.h"
 #include "server/moving.h"
 #include "server/node/lock.h"
+#include "server/relisten.h"
 
 enum { EVENTS = 256, TICK = 100 /* milliseconds between looks when nothing happens */, ACCEPTS = 64 };
 
@@ -141,7 +142,8 @@ static void accepted(struct serve__worker *w, int fd, const struct sockaddr_stor
     serve__conn_new(w, fd, way);
 }
 
-static void accept_some(struct serve__worker *w, struct serve__listener *l)
+/* false: there are none any more. */
+static bool accept_some(struct serve__worker *w, struct serve__listener *l)
 {
     for (int i = 0; i < ACCEPTS; i++) {
         struct sockaddr_storage from = {0};
@@ -154,8 +156,16 @@ static void accept_some(struct serve__worker *w, struct serve__listener *l)
         if (errno == EMFILE || errno == ENFILE)
             refuse_for_want(w, l);
         if (errno != EINTR && errno != ECONNABORTED)
-            return;
+            return false;
     }
+    return true;
+}
+
+void serve__accept_all(struct serve__worker *w, struct serve__listener *l)
+{
+    enum { MOST = 1024 /* so that it ends, however many come */ };
+    for (int i = 0; i < MOST && accept_some(w, l); i++)
+        ;
 }
 
 /* ------------------------------------------------------------------ turns */
@@ -329,7 +339,7 @@ static bool open_all(struct serve__worker *w)
             serve__log("epoll: %s", strerror(errno));
             return false;
         }
-    return serve__moving_open(w);
+    return serve__relisten_open(w) && serve__moving_open(w);
 }
 
 static void close_all(struct serve__worker *w)

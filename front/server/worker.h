@@ -39,7 +39,9 @@ struct serve__start {
     int index;
     struct serve__listener listeners[SERVE__LISTENERS_MAX];
     int nlisteners;
-    int channel; /* connections of a server that this one takes over (moving.h); -1: none */
+    int channel;    /* connections of a server that this one takes over (moving.h); -1: none */
+    int relisten;   /* where other sockets come from (relisten.h), */
+    uint64_t round; /* and how often they had changed */
 };
 
 struct serve__worker {
@@ -109,6 +111,9 @@ int64_t serve__now(void); /* milliseconds since 1970 */
 void serve__worker_clock(struct serve__worker *w);
 
 bool serve__watch(struct serve__worker *w, struct serve__source *s, uint32_t events);
+
+/* Serve all that wait at a socket. */
+void serve__accept_all(struct serve__worker *w, struct serve__listener *l);
 
 void serve__log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

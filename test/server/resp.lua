@@ -13,6 +13,7 @@ long send(int, const void *, size_t, int); long recv(int, void *, size_t, int);
 int poll(void *, unsigned long, int);
 typedef struct { unsigned short family; char path[108]; } resp_address;
 typedef struct { int fd; short events, revents; } resp_poll;
+typedef struct { unsigned short family; unsigned char port[2], ip[4], zero[8]; } resp_tcp;
 ]]
 local C = ffi.C
 
@@ -26,6 +27,17 @@ function resp.connect(path)
     if C.connect(fd, address, ffi.sizeof(address)) ~= 0 then
         C.close(fd)
         return nil, "can't connect to " .. path
+    end
+    return setmetatable({fd = fd, input = "", at = 1, buffer = ffi.new("char[65536]")}, client)
+end
+
+--- To a port of this machine.
+function resp.tcp(port)
+    local fd = C.socket(2, 1, 0)
+    local address = ffi.new("resp_tcp", 2, {math.floor(port / 256), port % 256}, {127, 0, 0, 1})
+    if C.connect(fd, address, ffi.sizeof(address)) ~= 0 then
+        C.close(fd)
+        return nil, "can't connect to port " .. port
     end
     return setmetatable({fd = fd, input = "", at = 1, buffer = ffi.new("char[65536]")}, client)
 end

@@ -332,6 +332,33 @@ def certificates_change():
     old.close()
 
 
+def other_port():
+    """The port is another one while the server runs: all workers speak TLS there, nobody listens at the old one."""
+    p, old, at = plain(), connect(), port
+    assert p("CONFIG", "SET", "tls-port", plain_port).startswith(
+        b"-ERR CONFIG SET failed (possibly related to argument 'tls-port') - Unable to listen on this port.")
+    assert connect()("PING") == b"+PONG"
+    while p("CONFIG", "SET", "tls-port", at := at + 2) != b"+OK":
+        pass
+    seen = set()
+
+    def all_seen():
+        c = Client(context().wrap_socket(tcp(at), server_hostname="localhost"))
+        seen.add(c("INFO", "server").split(b"\nworker:")[1].split(b"\r")[0])
+        c.close()
+        return len(seen) == workers
+    wait(all_seen)
+    try:
+        tcp().close()
+        raise AssertionError("the old port is served")
+    except ConnectionRefusedError:
+        pass
+    assert old("PING") == b"+PONG"
+    assert p("CONFIG", "SET", "tls-port", port) == b"+OK"
+    assert connect()("PING") == b"+PONG"
+    old.close()
+
+
 def resumed(c, session):
     again = connect(c, session)
     was = again.s.session_reused
@@ -504,7 +531,7 @@ def end_successor():
 failed = 0
 named = [taken_over]  # only if asked for: the server ends
 cases = [ordinary, large_values, pipelines, never_reads, single_bytes, split_handshake, garbage, garbage_later,
-         plain_port_speaks_plainly, last_words, slow_handshake, client_certificates, protocols, certificates_change,
+         plain_port_speaks_plainly, last_words, slow_handshake, client_certificates, protocols, certificates_change, other_port,
          sessions, killed_worker, scripts_that_take_long, messages, too_many, nothing_is_left]
 if len(sys.argv) > 6:
     cases = [case for case in cases + named if case.__name__ in sys.argv[6:]]

@@ -9,6 +9,7 @@
 #include "server/config_file.h"
 #include "server/dispatch.h"
 #include "server/keys/evict.h"
+#include "server/relisten.h"
 #include "server/worker.h"
 
 static const char *value_of(struct serve__call *q, int i)
@@ -106,17 +107,74 @@ static const char *set_pairs(struct serve__call *q, int end, const caret_slice *
     return NULL;
 }
 
+static int parameter_of(const struct serve__call *q, int i)
+{
+    return serve__config_find(q->argv[i].data, q->argv[i].len);
+}
+
 /* Have certificates and ciphers read, if one of the pairs is about them. */
 static const char *use_certificates(struct serve__call *q, int *bad)
 {
     char error[512];
     for (*bad = 2; *bad < q->argc; *bad += 2)
-        if (serve__tls_parameter(serve__config_find(q->argv[*bad].data, q->argv[*bad].len)))
+        if (serve__tls_parameter(parameter_of(q, *bad)) || parameter_of(q, *bad) == SERVE__CFG_tls_port)
             break;
-    if (*bad >= q->argc || serve__tls_change(q->w->shared, error, sizeof error) == NULL)
+    if (*bad >= q->argc)
         return NULL;
-    serve__log("%s", error);
+    const char *why = serve__tls_change(q->w->shared, error, sizeof error);
+    if (why == NULL)
+        return NULL;
+    serve__log("%s", why);
     return "Unable to update TLS configuration. Check server logs.";
+}
+
+static bool is_port(int one)
+{
+    return one == SERVE__CFG_port || one == SERVE__CFG_tls_port || one == SERVE__CFG_bind;
+}
+
+/* The first pair from i on that is about what the server listens at; argc: none. */
+static int find_port(const struct serve__call *q, int i)
+{
+    while (i < q->argc && !is_port(parameter_of(q, i)))
+        i += 2;
+    return i;
+}
+
+/* Listen as the pairs say.  The first of them that is about it and new is told to be wrong, as in Redis. */
+static const char *use_ports(struct serve__call *q, const caret_slice *old, int *bad)
+{
+    int i = find_port(q, 2);
+    while (i < q->argc && strcmp(old[i + 1].data, q->w->shared->config[parameter_of(q, i)]) == 0)
+        i = find_port(q, i + 2);
+    if (i >= q->argc || serve__relisten(q->w))
+        return NULL;
+    *bad = i;
+    return parameter_of(q, i) == SERVE__CFG_bind ? "Failed to bind to specified addresses."
+                                                 : "Unable to listen on this port. Check server logs.";
+}
+
+/* NULL: the pairs are set, and used.  Else none of them is. */
+static const char *set_all(struct serve__call *q, caret_slice *old, int *bad)
+{
+    static char wrong[256];
+    int ignored;
+    serve__config_refresh(q->w); /* once: what it replaces is freed */
+    for (int i = 2; i < q->argc; i += 2) {
+        const char *text = q->w->config.text[parameter_of(q, i)];
+        old[i + 1] = (caret_slice){text, strlen(text)};
+    }
+    const char *why = set_pairs(q, q->argc, q->argv, bad);
+    int set = why == NULL ? q->argc : *bad;
+    if (why == NULL)
+        why = use_certificates(q, bad);
+    if (why == NULL)
+        why = use_ports(q, old, bad);
+    if (why == NULL)
+        return NULL;
+    snprintf(wrong, sizeof wrong, "%s", why);
+    set_pairs(q, set, old, &ignored);
+    return wrong;
 }
 
 /* All or none: what was set before the one that is wrong gets its old value again. */
@@ -124,18 +182,15 @@ int serve__cmd_config_set(struct serve__call *q)
 {
     enum { MOST = 2 * SERVE__CFG_COUNT + 2 };
     caret_slice old[MOST];
-    char wrong[256];
-    int bad, rc = q->argc % 2 != 0 ? SERVE__E_SYNTAX : check_names(q);
+    int bad = 2, rc = q->argc % 2 != 0 ? SERVE__E_SYNTAX : check_names(q);
     if (rc != CARET_OK)
         return rc;
-    for (int i = 2; i < q->argc; i += 2) {
-        const char *text = value_of(q, serve__config_find(q->argv[i].data, q->argv[i].len));
-        old[i + 1] = (caret_slice){text, strlen(text)};
-    }
-    const char *why = set_pairs(q, q->argc, q->argv, &bad);
-    bool all_set = why == NULL;
-    if (all_set)
-        why = use_certificates(q, &bad);
+    bool ports = find_port(q, 2) < q->argc;
+    if (ports && !serve__relisten_begin(q->w))
+        return serve__fail(q, "ERR CONFIG SET failed - ports are being changed by another client");
+    const char *why = set_all(q, old, &bad);
+    if (ports)
+        serve__relisten_end(q->w);
     if (why == NULL) {
         serve__config_refresh(q->w);
         for (int i = 2; i < q->argc; i += 2)
@@ -145,11 +200,8 @@ int serve__cmd_config_set(struct serve__call *q)
                 serve__memory_full(q); /* keys are evicted now */
         return serve__ok(q);
     }
-    snprintf(wrong, sizeof wrong, "%s", why);
-    int failed = bad;
-    set_pairs(q, all_set ? q->argc : failed, old, &bad);
-    const char *name = serve__config_name(serve__config_find(q->argv[failed].data, q->argv[failed].len));
-    return set_failed(q, name, strlen(name), wrong); /* as Redis writes it */
+    const char *name = serve__config_name(parameter_of(q, bad));
+    return set_failed(q, name, strlen(name), why); /* as Redis writes it */
 }
 
 int serve__cmd_config_resetstat(struct serve__call *q)

@@ -3,6 +3,11 @@
  */
 #include "server/tls/tls.h"
 
+#include <string.h>
+
+#include "server/config.h"
+#include "server/shared.h"
+
 bool serve__tls_built(void)
 {
     return false;
@@ -22,8 +27,8 @@ const char *serve__tls_configure(struct serve__shared *s, char *error, size_t ca
 
 const char *serve__tls_change(struct serve__shared *s, char *error, size_t cap)
 {
-    (void)s, (void)error, (void)cap;
-    return NULL;
+    (void)error, (void)cap;
+    return strcmp(s->config[SERVE__CFG_tls_port], "0") == 0 ? NULL : "the server was built without TLS";
 }
 
 void serve__tls_refresh(struct serve__shared *s)
