@@ -128,6 +128,30 @@ case("SORT looks up keys for users that may read all of them", function(c)
     c("DEL", "k", "w_1", "w_2")
 end)
 
+case("ACL LOG counts what many are refused at once, and knows long names apart", function(c)
+    c("ACL", "SETUSER", "w", "on", "nopass", "resetkeys", "+@all")
+    c("ACL", "LOG", "RESET")
+    local list, times = check.spread(8), 60
+    for _, one in ipairs(list) do is(one("AUTH", "w", "x"), "OK") end
+    for i = 1, times do
+        for k, one in ipairs(list) do one:write("GET", "key" .. (i + k) % 8) end
+        for _, one in ipairs(list) do fails(one:read(), "NOPERM") end
+    end
+    local sum, log = 0, c("ACL", "LOG", "100")
+    for _, entry in ipairs(log) do sum = sum + entry[2] end
+    is({#log, sum}, {8, times * #list})
+    c("ACL", "LOG", "RESET")
+    for _, n in ipairs{511, 600, 4095, 5000} do
+        for last = 1, 2 do list[last]("GET", ("x"):rep(n) .. last) end
+        fails(list[3]("AUTH", ("u"):rep(n) .. "1", "x"), "WRONGPASS")
+        fails(list[4]("AUTH", ("u"):rep(n) .. "2", "x"), "WRONGPASS")
+    end
+    is(#c("ACL", "LOG", "100"), 16)
+    is(c("ACL", "LOG", "100")[12][8], ("x"):rep(600) .. "1")
+    c("ACL", "LOG", "RESET")
+    c("ACL", "DELUSER", "w")
+end)
+
 case("a script is told what its user may not do", function(c)
     local one = check.spread(1)[1]
     c("ACL", "SETUSER", "w", "on", "nopass", "~k", "resetchannels", "+@all", "-get")

@@ -22,8 +22,10 @@ enum { SERVE__ACL_BYTES = 1 << 20, SERVE__ACL_ENTRIES = 256 };
 struct serve__acl_entry { /* of ACL LOG */
     uint64_t count;
     int64_t time; /* milliseconds since 1970 */
-    char reason[16], context[16], object[512], user[512], client[512];
-    uint16_t object_len, user_len; /* any bytes; of these the texts */
+    char reason[16], context[16], client[512];
+    char object[4096], user[4096]; /* any bytes, as many as fit */
+    uint16_t object_len, user_len;
+    uint64_t object_hash, user_hash; /* of all of it, and of its length */
 };
 
 struct serve__acl {

@@ -27,6 +27,7 @@ static struct serve__acl_entry *entry_at(struct serve__acl *a, uint64_t i)
 static bool alike(const struct serve__acl_entry *a, const struct serve__acl_entry *b)
 {
     return strcmp(a->reason, b->reason) == 0 && strcmp(a->context, b->context) == 0 &&
+           a->object_hash == b->object_hash && a->user_hash == b->user_hash &&
            a->object_len == b->object_len && memcmp(a->object, b->object, a->object_len) == 0 &&
            a->user_len == b->user_len && memcmp(a->user, b->user, a->user_len) == 0 &&
            b->time - a->time <= 60000;
@@ -38,6 +39,15 @@ static uint16_t set_text(char *to, size_t size, caret_slice s)
     memcpy(to, s.data, len);
     to[len] = 0;
     return (uint16_t)len;
+}
+
+/* FNV-1a.  Names that are too long for an entry, and agree in what fits, are told apart by it. */
+static uint64_t hash(caret_slice s)
+{
+    uint64_t h = UINT64_C(14695981039346656037) ^ s.len;
+    for (size_t i = 0; i < s.len; i++)
+        h = (h ^ (unsigned char)s.data[i]) * UINT64_C(1099511628211);
+    return h;
 }
 
 static void add(struct serve__worker *w, const struct serve__acl_entry *e)
@@ -66,7 +76,8 @@ static void add(struct serve__worker *w, const struct serve__acl_entry *e)
 
 void serve__acl_note(struct serve__call *q, const char *reason, caret_slice object, caret_slice user)
 {
-    struct serve__acl_entry e = {.count = 1, .time = q->now};
+    struct serve__acl_entry e = {
+        .count = 1, .time = q->now, .object_hash = hash(object), .user_hash = hash(user)};
     struct serve__buffer b = {0};
     bool multi = q->c->flags & (SERVE__CONN_MULTI | SERVE__CONN_IN_EXEC);
     const char *context = q->reply != &q->c->reply ? "lua" : multi ? "multi" : "toplevel";
