@@ -10,6 +10,7 @@
 -- flags        words of `flags` below
 -- categories   of ACL, but for those that follow from flags: read, write, admin, dangerous, pubsub, fast,
 --              slow, blocking.  The commands of nodes have one of their own, caret
+-- alone        true: it has no other categories than those that are written
 -- keys         "flags; where they begin; how they are found", each:
 --                  index N | keyword WORD N | unknown
 --                  range LAST STEP LIMIT | keynum INDEX FIRST STEP | unknown
@@ -62,6 +63,7 @@ local function has(row, word) return (" " .. row[3] .. " "):find(" " .. word .. 
 
 -- Categories that follow from flags.
 local function implied(row)
+    if row.alone then return bits(categories, row[4], row) end
     local words = {row[4], has(row, "fast") and "fast" or "slow"}
     if has(row, "write") then words[#words + 1] = "write" end
     if has(row, "readonly") and not row[4]:find("scripting", 1, true) then words[#words + 1] = "read" end

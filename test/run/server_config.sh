@@ -169,6 +169,12 @@ cp "$dir/ours.conf" "$dir/twice.conf"
 is OK "$dir/s" CONFIG REWRITE
 cmp -s "$dir/ours.conf" "$dir/twice.conf"
 note $? "another CONFIG REWRITE changes nothing"
+is OK "$dir/s" CONFIG SET min-replicas-to-write 1
+is 'ERR Rewriting config file: min-replicas-to-write 1: there are no replicas to wait for: take the line out' \
+    "$dir/s" CONFIG REWRITE
+is OK "$dir/s" CONFIG SET min-replicas-to-write 0
+cmp -s "$dir/ours.conf" "$dir/twice.conf"
+note $? "nor does one that the next start would refuse"
 [ -z "$(find "$dir" -name 'ours.conf-*')" ]
 note $? "it leaves no file beside it"
 is OK "$dir/s" DEBUG CONFIG-REWRITE-FORCE-ALL

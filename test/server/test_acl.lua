@@ -152,6 +152,22 @@ case("ACL LOG counts what many are refused at once, and knows long names apart",
     c("ACL", "DELUSER", "w")
 end)
 
+case("CARET.M is given by @dangerous, @admin or its name alone", function(c)
+    local no = "This user has no permissions to run the 'caret.m' command"
+    for _, rules in ipairs{"+@caret", "+@write", "+@slow", "+@all -@dangerous", "+@caret +@write +@read +@slow"} do
+        local words = {"ACL", "SETUSER", "m", "reset"}
+        for word in rules:gmatch("%S+") do words[#words + 1] = word end
+        is(c(unpack(words)), "OK")
+        is(c("ACL", "DRYRUN", "m", "CARET.M", "a^b"), no)
+        for _, rule in ipairs{"+@dangerous", "+@admin", "+caret.m", "+@all"} do
+            is(c(unpack(words)), "OK")
+            is(c("ACL", "SETUSER", "m", rule), "OK")
+            is(c("ACL", "DRYRUN", "m", "CARET.M", "a^b"), "OK")
+        end
+    end
+    c("ACL", "DELUSER", "m")
+end)
+
 case("a script is told what its user may not do", function(c)
     local one = check.spread(1)[1]
     c("ACL", "SETUSER", "w", "on", "nopass", "~k", "resetchannels", "+@all", "-get")
