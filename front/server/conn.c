@@ -175,6 +175,7 @@ void serve__conn_free(struct serve__worker *w, struct serve__conn *c)
     close(c->source.fd);
     serve__buffer_free(&c->in);
     serve__buffer_free(&c->out);
+    serve__buffer_free(&c->aside);
     serve__args_free(&c->args);
     free(c->name);
     free(c->lib_name);
@@ -220,11 +221,20 @@ void serve__conn_add(struct serve__worker *w, struct serve__conn *c, const char 
 {
     if (c->flags & (SERVE__CONN_CLOSE | SERVE__CONN_DEAD))
         return;
-    if (serve__output_over(w, c, len))
+    bool away = (c->flags & SERVE__CONN_AWAY) != 0;
+    if (serve__output_over(w, c, len + c->aside.len))
         c->flags |= SERVE__CONN_DEAD;
     else
-        serve__buffer_add(&c->out, bytes, len);
+        serve__buffer_add(away ? &c->aside : &c->out, bytes, len);
     serve__conn_wake(w, c);
+}
+
+void serve__conn_back(struct serve__conn *c)
+{
+    c->flags &= ~(unsigned)SERVE__CONN_AWAY;
+    serve__buffer_add(&c->out, c->aside.data, c->aside.len);
+    c->out.failed |= c->aside.failed;
+    serve__buffer_free(&c->aside);
 }
 
 bool serve__output_over(struct serve__worker *w, struct serve__conn *c, size_t more)

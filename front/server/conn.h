@@ -62,6 +62,7 @@ struct serve__conn {
     struct serve__reply reply; /* to `out` */
     struct serve__parser parser;
     struct serve__buffer in, out;
+    struct serve__buffer aside; /* messages that came while its script was away: they go out after the answer */
     struct serve__args args;
     size_t sent;                      /* of out */
     struct serve__tls *tls;           /* NULL: it has none */
@@ -131,6 +132,9 @@ static inline bool serve__conn_silent(const struct serve__conn *c)
 /* Append bytes to the output of a connection that may not be served now, and have it sent.  One that does not
  * take its output is ended. */
 void serve__conn_add(struct serve__worker *w, struct serve__conn *c, const char *bytes, size_t len);
+
+/* Its script is not away any more. */
+void serve__conn_back(struct serve__conn *c);
 
 /* Is its output, with `more`, over a limit of its class (client-output-buffer-limit)? */
 bool serve__output_over(struct serve__worker *w, struct serve__conn *c, size_t more);

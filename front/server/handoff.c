@@ -358,7 +358,7 @@ void serve__lease_begin(struct serve__worker *w, struct serve__lease *l, struct 
     struct serve__handoff *h = w->handoff;
     bool away = (c->flags & SERVE__CONN_AWAY) != 0; /* EXEC runs one script after another */
     l->c = c;
-    l->keeps = (c->flags & (SERVE__CONN_PUBSUB | SERVE__CONN_MONITOR)) != 0 || c->tracking != NULL;
+    l->keeps = c->tracking != NULL;
     l->away = away;
     atomic_store_explicit(&l->in_lua, false, memory_order_relaxed);
     l->thread = pthread_self();
@@ -406,7 +406,7 @@ void serve__handoff_back(struct serve__worker *w, struct serve__conn *c)
 {
     struct serve__handoff *h = w->handoff;
     uint64_t one = 1;
-    c->flags &= ~(unsigned)SERVE__CONN_AWAY;
+    serve__conn_back(c);
     h->away--;
     if (me == 0)
         h->loop = 0;

@@ -26,9 +26,11 @@
  * back: events that it holds are old.
  *   model/handoff.pml has these steps.
  *
- * What keeps the turn: a script of a client that messages may come to (they would come into its answer); one
- * that was restarted three times, and in short runs, as others wait for its transaction then in any case; one
- * that begins when SERVE__STANDINS - 1 are away.
+ * Messages that come for a client whose script is away are kept aside, and go out after the answer, not within it.
+ *
+ * What keeps the turn: a script of a client that has tracked keys (meet/tracking.h says why); one that was restarted
+ * three times, and in short runs, as others wait for its transaction then in any case; one that begins when
+ * SERVE__STANDINS - 1 are away.
  *
  * Ending a script (SCRIPT KILL, the end of the worker).  The watcher sees what is asked for in `late` of
  * shared.h, and asks the run, by `end`, more and more urgently each millisecond.  A script that is in Lua all the

@@ -117,6 +117,41 @@ case("a script that keeps its worker can be ended by another worker's client", f
     is(c("PING"), "PONG")
 end)
 
+-- A client of RESP3 that messages come to.
+local function listener()
+    local one = check.connect()
+    one("HELLO", "3")
+    one("SUBSCRIBE", "news")
+    return one
+end
+
+case("nobody waits for a script of a client that messages come to, and it can be ended", function(c)
+    local one = listener()
+    one:send(bytes("EVAL", "while true do end", 0))
+    nobody_waits()
+    kill(c)
+    fails(one:read(), "ERR Script killed by user")
+    is(one("PING"), "PONG")
+    one:close()
+end)
+
+case("messages for its client come after the answer of a script, in their order", function(c)
+    for _, exec in ipairs{false, true} do
+        c("FLUSHALL")
+        c("SET", "k", "1")
+        local one, eval = listener(), bytes("EVAL", waits, 0)
+        one:send(exec and bytes("MULTI") .. bytes("GET", "k") .. eval .. bytes("EXEC") or eval)
+        nobody_waits()
+        for i = 1, 100 do is(c("PUBLISH", "news", i), 1) end
+        c("SET", "go", "1")
+        for _ = 1, exec and 3 or 0 do one:read() end
+        is(one:read(), exec and {"1", "went"} or "went")
+        for i = 1, 100 do is(one:read(), {push = {"message", "news", tostring(i)}}) end
+        is(one("PING"), "PONG")
+        one:close()
+    end
+end)
+
 case("scripts within EXEC", function(c)
     local one = check.connect()
     one:send(bytes("MULTI") .. bytes("INCR", "a") .. bytes("EVAL", waits, 0) ..
