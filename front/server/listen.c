@@ -250,6 +250,13 @@ bool serve__listen(struct serve__listen *l)
     return listen_addresses(l) && listen_unix(l) && somewhere(l);
 }
 
+void serve__listen_end(struct serve__listen *l)
+{
+    for (int i = 0; i < l->nworkers; i++)
+        for (int k = 0; k < l->start[i].nlisteners; k++)
+            shutdown(l->start[i].listeners[k].source.fd, SHUT_RDWR);
+}
+
 /* ------------------------------------------------- others, while it serves */
 
 static bool is_any(const struct sockaddr_storage *a)

@@ -33,4 +33,8 @@ bool serve__listen(struct serve__listen *l);
  * False: that was logged, and all is as it was. */
 bool serve__listen_change(struct serve__listen *l);
 
+/* The server ends: nobody gets in from now on, whichever process has the sockets open.  Not for sockets that another
+ * server goes on with. */
+void serve__listen_end(struct serve__listen *l);
+
 #endif

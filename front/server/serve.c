@@ -165,23 +165,26 @@ static int index_of(const struct supervisor *v, pid_t pid)
     return -1;
 }
 
+/* Another server is to take over, or has. */
+static bool is_taken_over(const struct supervisor *v)
+{
+    return v->successor != 0 || v->shared->drain;
+}
+
+/* In this order: a client that sees the end of its connection can connect no more. */
 static void stop(struct supervisor *v)
 {
     if (!v->stopping)
         serve__manager_tell("STOPPING=1\nSTATUS=Ending");
     v->stopping = true;
+    if (!is_taken_over(v) && !v->listen.given)
+        serve__listen_end(&v->listen);
     v->shared->stop = 1;
     if (v->successor != 0 && !v->shared->drain)
         kill(v->successor, SIGTERM);
     for (int i = 0; i < v->nworkers; i++)
         if (v->pid[i] > 0)
             kill(v->pid[i], SIGTERM);
-}
-
-/* Another server is to take over, or has. */
-static bool is_taken_over(const struct supervisor *v)
-{
-    return v->successor != 0 || v->shared->drain;
 }
 
 /* A worker has ended: 0, or the exit status of the supervisor. */

@@ -293,4 +293,20 @@ case("another server that takes over has the port, and can change it", function(
     is(refused(b), true)
 end)
 
+case("nobody gets in after SHUTDOWN has ended its connection", function()
+    for _ = 1, 5 do
+        local pid = own("down")
+        local c = to("down")
+        local a, long = free(c), to("down")
+        c("CONFIG", "SET", "busy-reply-threshold", "10")
+        long:write("EVAL", "redis.call('SET', 'a', 1) while true do end", "0")
+        check.wait(function() return (c("PING").error or ""):sub(1, 4) == "BUSY" end)
+        c:write("SHUTDOWN", "NOSAVE")
+        while c:more() do end
+        is(refused(a), true)
+        is(resp.connect(folder .. "/down/s"), nil)
+        check.wait(function() return gone(pid) end)
+    end
+end)
+
 check.run()

@@ -115,6 +115,7 @@ int serve__cmd_wait(struct serve__call *q)
  * case. */
 int serve__cmd_shutdown(struct serve__call *q)
 {
+    enum { LONGEST = 1000 };
     for (int i = 1; i < q->argc; i++) {
         const caret_slice *word = &q->argv[i];
         if (serve__is(word, "abort"))
@@ -124,6 +125,9 @@ int serve__cmd_shutdown(struct serve__call *q)
             return SERVE__E_SYNTAX;
     }
     kill(q->w->shared->supervisor, SIGTERM);
+    struct timespec ms = {.tv_nsec = 1000000};
+    for (int i = 0; i < LONGEST && q->w->shared->stop == 0; i++) /* as in Redis the end of the connection is the last */
+        nanosleep(&ms, NULL);
     q->c->flags |= SERVE__CONN_CLOSE;
     return CARET_OK;
 }
