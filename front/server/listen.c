@@ -127,7 +127,8 @@ struct address {
 enum { ADDRESSES = SERVE__LISTENERS_MAX };
 
 /* The addresses of `bind` with this port, after n others: how many there are then, -1: one is none. */
-static int add_addresses(const struct serve__listen *l, int port, enum serve__way way, struct address *v, int n)
+static int add_addresses(const struct serve__listen *l, int port, enum serve__way way, struct address *v,
+                         int n)
 {
     char texts[SERVE__CONFIG_BYTES];
     strcpy(texts, text_of(l, SERVE__CFG_bind));

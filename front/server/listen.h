@@ -17,10 +17,10 @@ struct serve__listen {
     struct serve__start *start; /* of each worker: gets its listeners */
     int nworkers;
     char unix_path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* bound here; the caller unlinks it */
-    bool given;                             /* systemd has opened what listens: it does not change */
-    uint64_t round;                         /* how often it has changed: relisten.h */
-    int channel[SERVE__WORKERS_MAX][2];     /* to each worker; its end is the second */
-    char at[3][SERVE__CONFIG_BYTES];        /* port, tls-port and bind of what listens */
+    bool given;                         /* systemd has opened what listens: it does not change */
+    uint64_t round;                     /* how often it has changed: relisten.h */
+    int channel[SERVE__WORKERS_MAX][2]; /* to each worker; its end is the second */
+    char at[3][SERVE__CONFIG_BYTES];    /* port, tls-port and bind of what listens */
 };
 
 /* Give a worker another. */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum { NONE, ASKED, BEGUN, DONE, FAILED }; /* shared->relisten.state */
-enum { ANSWER = 5000, ALL = 1000 };        /* milliseconds that are waited for the supervisor, for the others */
+enum { ANSWER = 5000, ALL = 1000 }; /* milliseconds that are waited for the supervisor, for the others */
 
 static const int parameters[] = {SERVE__CFG_port, SERVE__CFG_tls_port, SERVE__CFG_bind};
 enum { PARAMETERS = sizeof parameters / sizeof *parameters };

@@ -26,7 +26,7 @@ enum {
 
 static const char variable[] = "CARET_TAKEOVER";
 static const char at_variable[] = "CARET_TAKEOVER_AT"; /* 1 if systemd opened it, port, tls-port, bind */
-static const char kinds[] = {'T', 'U', 'S', 0}; /* by enum serve__way */
+static const char kinds[] = {'T', 'U', 'S', 0};        /* by enum serve__way */
 
 static struct {
     char program[PATH_MAX];

@@ -226,7 +226,8 @@ int serve__cmd_config_rewrite(struct serve__call *q)
     if (*q->w->shared->config_file == 0)
         return serve__fail(q, "ERR The server is running without a config file");
     serve__config_refresh(q->w);
-    const char *wrong = serve__config_refused(q->w->shared, error, sizeof error); /* the next start would fail */
+    const char *wrong =
+        serve__config_refused(q->w->shared, error, sizeof error); /* the next start would fail */
     if (wrong == NULL)
         wrong = serve__config_rewrite(q->w, false, error, sizeof error);
     serve__log("CONFIG REWRITE %s", wrong != NULL ? wrong : "executed with success.");

@@ -272,10 +272,10 @@ static void add_cluster(struct serve__call *q, struct serve__buffer *b)
 static void add_keyspace(struct serve__call *q, struct serve__buffer *b)
 {
     for (unsigned db = 0; db < SERVE__DATABASES; db++) {
-        uint64_t keys, expires;
-        if (serve__count_keys(q, db, &keys, &expires) == CARET_OK && keys > 0)
-            serve__buffer_print(b, "db%u:keys=%" PRIu64 ",expires=%" PRIu64 ",avg_ttl=0\r\n", db, keys,
-                                expires);
+        struct serve__keys_count n;
+        if (serve__count_keys(q, db, &n) == CARET_OK && n.all > 0)
+            serve__buffer_print(b, "db%u:keys=%" PRIu64 ",expires=%" PRIu64 ",avg_ttl=%.0f\r\n", db, n.all,
+                                n.expire, n.expire > 0 ? n.ttl / (double)n.expire : 0);
     }
 }
 

@@ -73,26 +73,27 @@ int serve__cmd_scan(struct serve__call *q)
     return serve__found_answer(q, rc == CARET_OK ? stop(q, &i) : 0);
 }
 
-int serve__count_keys(struct serve__call *q, unsigned db, uint64_t *keys, uint64_t *expires)
+int serve__count_keys(struct serve__call *q, unsigned db, struct serve__keys_count *n)
 {
     struct serve__keys i;
     struct serve__key k;
     int rc;
-    *keys = *expires = 0;
+    *n = (struct serve__keys_count){0};
     serve__keys_begin(q, &i, db);
     i.expired_too = true; /* as in Redis, until they are deleted */
     while ((rc = serve__keys_next(q, &i, &k)) == CARET_OK) {
-        ++*keys;
-        *expires += k.expiry != 0;
+        n->all++;
+        n->expire += k.expiry != 0;
+        n->ttl += k.expiry > q->now ? (double)(k.expiry - q->now) : 0;
     }
     return rc == CARET_NONE ? CARET_OK : rc;
 }
 
 int serve__cmd_dbsize(struct serve__call *q)
 {
-    uint64_t keys, expires;
-    int rc = serve__count_keys(q, q->db, &keys, &expires);
-    return rc == CARET_OK ? serve__integer(q, (int64_t)keys) : rc;
+    struct serve__keys_count n;
+    int rc = serve__count_keys(q, q->db, &n);
+    return rc == CARET_OK ? serve__integer(q, (int64_t)n.all) : rc;
 }
 
 /* With chance 1/2, or if there is no other key. */

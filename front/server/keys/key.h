@@ -147,8 +147,13 @@ int serve__keys_after(struct serve__call *q, struct serve__keys *i, unsigned db,
                       caret_slice subscript);
 int serve__keys_next(struct serve__call *q, struct serve__keys *i, struct serve__key *key);
 
-/* How many keys a database has, and how many of them expire.  A walk over them. */
-int serve__count_keys(struct serve__call *q, unsigned db, uint64_t *keys, uint64_t *expires);
+/* How many keys a database has, how many of them expire, and in how many milliseconds all together.  A walk over
+ * them. */
+struct serve__keys_count {
+    uint64_t all, expire;
+    double ttl;
+};
+int serve__count_keys(struct serve__call *q, unsigned db, struct serve__keys_count *n);
 
 /* What OBJECT ENCODING calls it. */
 const char *serve__key_encoding(const struct serve__key *k);
