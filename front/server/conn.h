@@ -62,8 +62,8 @@ struct serve__conn {
     struct serve__reply reply; /* to `out` */
     struct serve__parser parser;
     struct serve__buffer in, out;
-    struct serve__buffer
-        aside; /* messages that came while its script was away: they go out after the answer */
+    /* Messages that came while its script was away: they go out after the answer. */
+    struct serve__buffer aside;
     struct serve__args args;
     size_t sent;                      /* of out */
     struct serve__tls *tls;           /* NULL: it has none */

@@ -154,7 +154,8 @@ end)
 
 case("CARET.M is given by @dangerous, @admin or its name alone", function(c)
     local no = "This user has no permissions to run the 'caret.m' command"
-    for _, rules in ipairs{"+@caret", "+@write", "+@slow", "+@all -@dangerous", "+@caret +@write +@read +@slow"} do
+    for _, rules in ipairs{"+@caret", "+@write", "+@slow", "+@all -@dangerous",
+        "+@caret +@write +@read +@slow"} do
         local words = {"ACL", "SETUSER", "m", "reset"}
         for word in rules:gmatch("%S+") do words[#words + 1] = word end
         is(c(unpack(words)), "OK")

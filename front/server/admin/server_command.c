@@ -126,8 +126,8 @@ int serve__cmd_shutdown(struct serve__call *q)
     }
     kill(q->w->shared->supervisor, SIGTERM);
     struct timespec ms = {.tv_nsec = 1000000};
-    for (int i = 0; i < LONGEST && q->w->shared->stop == 0;
-         i++) /* as in Redis the end of the connection is the last */
+    /* As in Redis the end of the connection is the last. */
+    for (int i = 0; i < LONGEST && q->w->shared->stop == 0; i++)
         nanosleep(&ms, NULL);
     q->c->flags |= SERVE__CONN_CLOSE;
     return CARET_OK;

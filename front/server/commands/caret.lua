@@ -15,7 +15,7 @@ return {
     {"caret.lock", -2, "write noscript blocking no_multi", "caret", since = "0.1.0", time = "O(1)",
      plain = true, movable = true, keys = {"RW update; unknown; unknown"}},
     {"caret.m", -2, "write noscript no_multi admin", "admin dangerous", since = "0.1.0", time = "O(N)",
-     plain = true, alone = true}, -- who may write, or use nodes, may not run programs
+     plain = true, alone = true}, -- the right to write, or to nodes, is none to run programs
     {"caret.next", -2, "readonly fast", "caret", since = "0.1.0", time = "O(1)", plain = true,
      keys = {"RO access; index 1; range 0 1 0"}},
     {"caret.prev", -2, "readonly fast", "caret", since = "0.1.0", time = "O(1)", plain = true,
