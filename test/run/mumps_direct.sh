@@ -173,4 +173,25 @@ if command -v python3 >/dev/null; then
 else
     skip "python3 is not installed: Ctrl-C on a terminal"
 fi
+# The status of a program, as fis-gtm has it: of an error that a trap left, its number's last byte; of an error in
+# the trap's own text that of the first one.
+cat >E.m <<'END'
+E zhalt 512
+a s $et="w 1/0" w undef
+b s $et="q" w undef
+c s $et="zg 0" w undef
+d s $zt="w 1/0" w undef
+e s $et="d e1" w undef
+e1 w 1/0
+f s $et="q:$es  w 1/0" d f1
+ q
+f1 w undef
+g s $et="zhalt 3" w undef
+h zg 0
+END
+for case in E:255 a:218 b:218 c:218 d:218 e:90 f:218 g:3 h:0; do
+    "$caret" m -run "${case%:*}^E" </dev/null >out 2>&1
+    [ "$?:$(cat out)" = "${case#*:}:" ]
+    note $? "the status of $case"
+done
 finish

@@ -42,12 +42,20 @@ local function report(e)
     return 1
 end
 
+-- Of HALT and ZHALT, or of a ZGOTO 0: in a trap it leaves the status of the error.
+local function halted(e)
+    local trap = require "mumps.runtime.trap"
+    if e.zgoto and trap.ecode ~= "" then return math.max(tonumber(trap.zstatus:match "^%d+") % 256, 1) end
+    local code = e.code or 0
+    return code ~= 0 and code % 256 == 0 and 255 or code
+end
+
 -- The exit status after call.run. An error whose trap has run is not told.
 function start.finish(ok, e)
     if not ok and not (e.trapped and e.code) then return report(e) end
     finish()
-    if not ok then return math.max(e.code % 256, 1) end
-    if type(e) == "table" and e.control == "halt" then return e.code or 0 end
+    if not ok then return math.max((e.exits or e.code) % 256, 1) end
+    if type(e) == "table" and e.control == "halt" then return halted(e) end
     return 0
 end
 

@@ -109,18 +109,20 @@ end
 
 -- An error while the trap of the same level ran: it belongs to the level before. One of the trap's own text
 -- is told as such; where it went to by GOTO that is an error like any other, for $ZTRAP of the same level.
-local function failed_as(e, name)
+-- What `first`, the error that the trap was for, leaves as the exit status of a program stays.
+local function failed_as(e, name, first)
     local outer = errors.object(name)
+    outer.exits = first and (first.exits or first.code)
     outer.place, outer.code_at, outer.line_at = e.place, e.code_at, e.line_at
     outer.text = outer.text .. "," .. string.gsub(e.text, "^%%", "-")
     count(outer)
     return outer
 end
 
-local function failed_trap(e, by_ztrap)
+local function failed_trap(e, by_ztrap, first)
     count(e)
     if e.in_trap == L.n then
-        e = failed_as(e, by_ztrap and "ERRWZTRAP" or "ERRWETRAP")
+        e = failed_as(e, by_ztrap and "ERRWZTRAP" or "ERRWETRAP", first)
     end
     e.trapped = true
     return e
@@ -168,7 +170,7 @@ function M.caught(e, n, before)
     end
     local by_ztrap_before = before and before.m and before.by_ztrap
     if before and before.m and e.in_trap == n or level.handling == n then
-        return nil, failed_trap(e, by_ztrap_before)
+        return nil, failed_trap(e, by_ztrap_before, before and before.m and before)
     elseif e.tried == n then
         return nil, e
     end
