@@ -263,10 +263,10 @@ int caret_mumps__fixed(double x, const char *a, size_t na, int decimals, bool ze
     char text[CARET__DEC_MAX + 1], *first, *to = out;
     size_t before, after, n;
     int outcome = parse(x, a, na, &d);
-    bool negative = d.negative;
 
     if (outcome != CARET__DEC_OK)
         return trouble(outcome);
+    bool negative = d.negative;
     d.negative = false;
     n = round_to(text, caret__dec_format(d, text + 1), (size_t)decimals, &first);
     split(first, n, &before, &after);
