@@ -1,6 +1,6 @@
 -- The log as it comes, for one browser: a few changes at a time, twice a second.  If many more have come, the
--- rest is passed over: it goes on after the last commit, so that it tells what happens now, and looking costs
--- little however much is changed.
+-- rest is passed over, and the next half second too: it goes on after the last commit, so that it tells what
+-- happens now, and looking costs little however much is changed.
 
 local events = require "tool.web.events"
 local json = require "tool.web.json"
@@ -78,12 +78,17 @@ local function tick(job)
         job.raw:close()
         return false
     end
+    if job.rests then
+        job.rests = false
+        return true
+    end
     local data, wrong = batch(job)
     if not data then
         job.stream:send("failed", {name = "IO", text = wrong})
         job.stream:close()
         return false
     end
+    job.rests = data.lost
     if #data.list > 0 or data.lost then return job.stream:send("changes", data) end
     return true
 end
