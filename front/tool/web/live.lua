@@ -11,7 +11,7 @@ local sampling = require "tool.lib.sampling"
 
 local live = {}
 
-local CHANGES = 20000     -- looked at in a sample for the globals
+local CHANGES = 5000      -- looked at in a sample for the globals
 local NODES = 2000        -- and for the nodes
 local HOT, LOCKS = 20, 500 -- told
 local PAUSE = 30          -- seconds that a server of Redis' protocol is left alone when it did not answer

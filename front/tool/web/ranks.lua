@@ -11,7 +11,8 @@
 -- Until the walk is done, where a child is about is told by a sample of children drawn by chance: among 100
 -- of them the 50th is near the middle.  Each draw may read a page of the file, so a request makes but a
 -- few, and the walk makes the others first.  After a commit the ranks are about right still; they are walked
--- again if they are asked for, but not for more than a tenth of the time.
+-- again if they are asked for, but not for more than a tenth of the time; while the database is changed from
+-- one request to the next, for half a percent, as they would not be right for long.
 
 local host = require "caret.host"
 
@@ -23,6 +24,7 @@ local DRAWS, DRAW_SECONDS = 100, 0.003
 local SLICE = 0.002   -- seconds of a walk between requests
 local AT_ONCE = 0.004 -- seconds of it in the first request: small nodes are done by then
 local KEPT = 16       -- nodes
+local QUIET, BUSY = 10, 200 -- times as long as a walk took: until the next one
 
 -- -------------------------------------------------------------------- sample
 
@@ -123,9 +125,11 @@ local function advance(self, seconds)
 end
 
 local function refresh(self)
-    local r = self.ready
-    if self.walking or r and self.place == self.db:place() then return end
-    if r and host.clock() - r.ended < 10 * r.seconds then return end
+    local r, place = self.ready, self.db:place()
+    local pause = self.asked == place and QUIET or BUSY
+    self.asked = place
+    if self.walking or r and self.place == place then return end
+    if r and host.clock() - r.ended < pause * r.seconds then return end
     start(self)
     if not r or r.count < 50000 then advance(self, AT_ONCE) end
 end
