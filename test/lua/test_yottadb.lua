@@ -287,6 +287,7 @@ function TestFunctions:test_errors_are_strings_with_codes()
     lu.assertEquals(code_of(ydb.set, "^t", ("x"):rep(2 ^ 24 + 1)), ydb.YDB_ERR_REC2BIG)
     lu.assertEquals(code_of(ydb.set, "$ZGBLDIR", "/dev/null"), ydb.YDB_ERR_ZGBLDIRACC)
     lu.assertEquals(code_of(ydb.require, "no/arithmetic.ci"), ydb.YDB_ERR_CITABOPN)
+    lu.assertEquals(code_of(ydb.require, "/"), ydb.YDB_ERR_CITABOPN)
 end
 
 function TestFunctions:test_get_error_code_takes_anything()

@@ -120,10 +120,9 @@ end
 local function text_of(prototypes, refused)
     if prototypes:find(":", 1, true) then return prototypes end
     local file = io.open(prototypes)
-    if not file then refused("CITABOPN", prototypes) end
-    local text = file:read "*a"
-    file:close()
-    return text
+    local text = file and file:read "*a" -- nil: it is a folder
+    if file then file:close() end
+    return text or refused("CITABOPN", prototypes)
 end
 
 function callin.for_module(module)
