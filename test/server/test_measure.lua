@@ -40,6 +40,22 @@ case("MONITOR sees the commands of all workers", function(c)
     m:close()
 end)
 
+case("MONITOR has the commands of all workers in the order of their answers", function()
+    local m, list, most = check.connect(), check.spread(4), 1000
+    is(m("MONITOR"), "OK")
+    for i = 1, most do list[math.random(4)]("ECHO", "number " .. i) end
+    local seen = 0
+    while seen < most do
+        local number = m:read():match('"ECHO" "number (%d+)"$')
+        if number then
+            seen = seen + 1
+            is(number, seen)
+        end
+    end
+    closed(list)
+    m:close()
+end)
+
 case("SLOWLOG has the slow commands of all workers", function(c)
     local list = check.spread(3)
     c("CONFIG", "SET", "slowlog-log-slower-than", "0")

@@ -9,7 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PACKET = 32 * 1024, PACKETS = 64 /* that are read in one turn */ };
+/* Bytes of a packet; how many are read in one turn; and before it: more than the kernel keeps in a box. */
+enum { PACKET = 32 * 1024, PACKETS = 64, PACKETS_FIRST = 1024 };
 
 struct packet {
     uint32_t from, pid;
@@ -107,11 +108,11 @@ static void read_packet(struct serve__worker *w, const struct packet *p, const c
         serve__buffer_free(&b->in);
 }
 
-static void box_ready(struct serve__worker *w, struct serve__source *s)
+static void read_packets(struct serve__worker *w, int most)
 {
-    for (int i = 0; i < PACKETS; i++) {
+    for (int i = 0; i < most; i++) {
         struct packet p;
-        ssize_t n = recv(s->fd, w->mail->packet, sizeof w->mail->packet, 0);
+        ssize_t n = recv(w->mail->source.fd, w->mail->packet, sizeof w->mail->packet, 0);
         if (n < (ssize_t)sizeof p)
             return;
         memcpy(&p, w->mail->packet, sizeof p);
@@ -120,10 +121,16 @@ static void box_ready(struct serve__worker *w, struct serve__source *s)
     }
 }
 
+static void box_ready(struct serve__worker *w, struct serve__source *s)
+{
+    (void)s;
+    read_packets(w, PACKETS);
+}
+
 void serve__mail_first(struct serve__worker *w)
 {
-    if (w->stats->trackers > 0)
-        box_ready(w, &w->mail->source);
+    if (w->stats->trackers > 0 || w->stats->monitors > 0)
+        read_packets(w, PACKETS_FIRST);
 }
 
 /* ---------------------------------------------------------------- writing */

@@ -70,7 +70,7 @@ void serve__mail_write_all(struct serve__worker *w, enum serve__letter kind, con
                            unsigned n, bool droppable);
 
 /* Read what others wrote to this worker: at the start of a turn, so that no client is served that may know already of
- * what a letter tells. */
+ * what a letter tells.  Only where clients track keys or see all commands: those see them in their order. */
 void serve__mail_first(struct serve__worker *w);
 
 /* Send what was written.  Called by the loop and before answers are sent; w->mail_waits tells that there is

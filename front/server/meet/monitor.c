@@ -3,6 +3,10 @@
  *
  * Each worker counts its monitors in its row of shared memory; the sum is taken once a turn.  The lines go as
  * letters (mail.h), which may be dropped.  What runs within a transaction is told after its commit, once.
+ *
+ * Order: a command that is sent after another was answered has its line after the other's.  Letters go out before the
+ * answer, and a worker with monitors reads what came (serve__mail_first) before it serves clients, whose lines it adds
+ * itself.
  */
 #include <inttypes.h>
 #include <stdio.h>
