@@ -281,22 +281,27 @@ static bool collide(const struct address *v, int n)
     return false;
 }
 
+static bool bound_to(const struct serve__listener *one, struct sockaddr_storage *a, socklen_t *len)
+{
+    memset(a, 0, sizeof *a);
+    *len = sizeof *a;
+    return getsockname(one->source.fd, (struct sockaddr *)a, len) == 0;
+}
+
 static bool is_at(const struct serve__listener *one, const struct address *a)
 {
-    struct sockaddr_storage b = {0};
-    socklen_t len = sizeof b;
-    return one->way == a->way && getsockname(one->source.fd, (struct sockaddr *)&b, &len) == 0 &&
-           len == a->len && memcmp(&b, &a->a, len) == 0;
+    struct sockaddr_storage b;
+    socklen_t len;
+    return one->way == a->way && bound_to(one, &b, &len) && len == a->len && memcmp(&b, &a->a, len) == 0;
 }
 
 /* Has one of our sockets that port?  Then no other server has it, and to ask whether it is free would find ours. */
 static bool has_port(const struct serve__start *start, const struct address *a)
 {
     for (int i = 0; i < start->nlisteners; i++) {
-        struct sockaddr_storage b = {0};
-        socklen_t len = sizeof b;
-        if (getsockname(start->listeners[i].source.fd, (struct sockaddr *)&b, &len) == 0 &&
-            b.ss_family == a->a.ss_family &&
+        struct sockaddr_storage b;
+        socklen_t len;
+        if (bound_to(&start->listeners[i], &b, &len) && b.ss_family == a->a.ss_family &&
             ((struct sockaddr_in *)&b)->sin_port == ((const struct sockaddr_in *)&a->a)->sin_port)
             return true;
     }
