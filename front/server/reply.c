@@ -3,6 +3,7 @@
  */
 #include "server/reply.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -330,6 +331,17 @@ int serve__help(struct serve__call *q, const char *const *lines)
     for (size_t i = 0; i < n; i++)
         serve__status(q, lines[i]);
     return CARET_OK;
+}
+
+int serve__wrong_subcommand(struct serve__call *q)
+{
+    char name[SERVE__COMMAND_BYTES];
+    size_t len = 0;
+    for (; len < q->argv[0].len && len < sizeof name; len++)
+        name[len] = (char)toupper((unsigned char)q->argv[0].data[len]);
+    const caret_slice *sub = &q->argv[1];
+    return serve__fail(q, "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try %.*s HELP.",
+                       (int)(sub->len < 128 ? sub->len : 128), sub->data, (int)len, name);
 }
 
 size_t serve__reply_mark(struct serve__reply *r)

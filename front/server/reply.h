@@ -86,6 +86,9 @@ int serve__close_set(struct serve__call *q, size_t place, size_t n);
 /* Lines as HELP of a container: an array of status replies; `lines` ends with NULL. */
 int serve__help(struct serve__call *q, const char *const *lines);
 
+/* The error of a container: it has no such subcommand, or not with so many arguments. */
+int serve__wrong_subcommand(struct serve__call *q);
+
 size_t serve__reply_mark(struct serve__reply *r);
 void serve__reply_cut(struct serve__reply *r, size_t mark);
 

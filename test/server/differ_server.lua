@@ -37,6 +37,10 @@ return {
     "command getkeys {zunionstore key 0 key|zunionstore key -1 key|zunion 0 key|zintercard 0 key|" ..
         "eval field 0 key|lmpop 0 key LEFT|bzmpop 1 0 key MIN|sintercard 0 key|fcall field 0|" ..
         "zdiffstore key 3 key}",
+    "client pause {-1|value|1 word|1 WRITE value}", "client unblock {value|999999 value|999999 ERROR value}",
+    "debug {listpack|quicklist|sdslen|htstats-key} key [value]", "debug htstats {99|value}",
+    "debug quicklist-packed-threshold value", "debug replybuffer {resizing|peak-reset-time|word} value",
+    "debug reload word", "failover [abort]",
     "post value", "host: value",
     "command getkeys", "command list FILTERBY {ACLCAT hash|PATTERN h*|MODULE x|word}", "command word",
     "debug protocol {string|integer|double|null|array|set|map|verbatim|true|false}",

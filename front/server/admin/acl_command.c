@@ -51,8 +51,7 @@ int serve__cmd_acl_cat(struct serve__call *q)
 {
     size_t place = serve__open(q), n = 0;
     if (q->argc > 3)
-        return serve__fail(q, "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try ACL HELP.",
-                           most(q->argv[1]), q->argv[1].data);
+        return serve__wrong_subcommand(q);
     int category = -1;
     for (int i = 0; serve__category_names[i] != NULL; i++)
         if (q->argc == 2)
@@ -293,8 +292,7 @@ int serve__cmd_acl_genpass(struct serve__call *q)
     char hex[1024];
     int64_t bits = 256;
     if (q->argc > 3)
-        return serve__fail(q, "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try ACL HELP.",
-                           most(q->argv[1]), q->argv[1].data);
+        return serve__wrong_subcommand(q);
     int rc = q->argc == 3 ? serve__arg_integer(q, 2, &bits) : CARET_OK;
     if (rc != CARET_OK)
         return rc;

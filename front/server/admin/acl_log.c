@@ -120,8 +120,7 @@ int serve__cmd_acl_log(struct serve__call *q)
     struct serve__acl *a = q->w->shared->acl;
     int64_t count = 10;
     if (q->argc > 3)
-        return serve__fail(q, "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try ACL HELP.",
-                           (int)q->argv[1].len, q->argv[1].data);
+        return serve__wrong_subcommand(q);
     if (q->argc == 3 && serve__is(&q->argv[2], "reset")) {
         serve__shared_lock(q->w->shared);
         a->nentries = 0;

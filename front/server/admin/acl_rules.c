@@ -256,9 +256,9 @@ static const char *key_rule(struct serve__selector *s, caret_slice word)
                 return syntax;
             flags |= one;
         }
-        if (at == word.len || flags == 0)
+        if (flags == 0)
             return syntax;
-        at++;
+        at += at < word.len; /* without "~" it is the empty pattern, as in Redis */
     }
     if (has_space(word))
         return syntax;

@@ -45,7 +45,7 @@ int serve__cmd_client_pause(struct serve__call *q)
     int64_t ms;
     bool all = true;
     if (q->argc > 4)
-        return SERVE__E_ARITY;
+        return serve__wrong_subcommand(q);
     if (q->argc == 4) {
         all = serve__is(&q->argv[3], "all");
         if (!all && !serve__is(&q->argv[3], "write"))

@@ -1,6 +1,7 @@
 /*
  * debug.c - DEBUG: what test suites ask for.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -129,9 +130,17 @@ static int help(struct serve__call *q)
         "    Output a hex signature representing the current DB content.",
         "DIGEST-VALUE <key> [<key> ...]",
         "    Output a hex signature of the values of all the specified keys.",
+        "ASSERT, OOM, PANIC, SEGFAULT",
+        "    Kill the worker of this connection; another takes its place.",
         "ERROR <string>",
         "    Return a Redis protocol error with <string> as message. Useful for clients",
         "    unit tests to simulate Redis errors.",
+        "HTSTATS <dbid>",
+        "    Return how many keys a database has.",
+        "HTSTATS-KEY <key>",
+        "    Return how many elements a key has that Redis would keep in a hash table.",
+        "LISTPACK <key>",
+        "    Return whether Redis would keep the key as a listpack.",
         "OBJECT <key>",
         "    Show low level info about `key` and associated value.",
         "PAUSE-CRON <0|1>",
@@ -142,6 +151,10 @@ static int help(struct serve__call *q)
         "    Reply with a test value of the specified type. <type> can be: string,",
         "    integer, double, bignum, null, array, set, map, attrib, push, verbatim,",
         "    true, false.",
+        "QUICKLIST <key> [<0|1>]",
+        "    Return whether Redis would keep the key as a quicklist.",
+        "SDSLEN <key>",
+        "    Return the lengths of a string and of its key.",
         "SET-ACTIVE-EXPIRE <0|1>",
         "    Setting it to 0 disables expiring keys in background when they are not",
         "    accessed (otherwise the Redis behavior). Setting it to 1 reenables back the",
@@ -155,47 +168,112 @@ static int help(struct serve__call *q)
     return serve__help(q, lines);
 }
 
+static int set_expire(struct serve__call *q)
+{
+    return set_flag(q, &q->w->shared->no_expire, false);
+}
+
+static int set_cron(struct serve__call *q)
+{
+    return set_flag(q, &q->w->shared->no_cron, true);
+}
+
+static int set_scripts(struct serve__call *q)
+{
+    return set_flag(q, &q->w->shared->all_in_scripts, true);
+}
+
+static int error(struct serve__call *q)
+{
+    return serve__fail(q, "%.*s", (int)(q->argv[2].len < 1024 ? q->argv[2].len : 1024), q->argv[2].data);
+}
+
+/* The worker is killed, and its clients with it; no transaction is open, and the supervisor makes another. */
+static int die(struct serve__call *q)
+{
+    (void)q;
+    raise(SIGKILL);
+    return CARET_OK;
+}
+
+/* The arguments of one are looked at, though nothing is packed. */
+static int packed_threshold(struct serve__call *q)
+{
+    char text[32];
+    int64_t bytes;
+    snprintf(text, sizeof text, "%.*s", (int)q->argv[2].len, q->argv[2].data);
+    if (!serve__config_memory(text, &bytes) || bytes > UINT32_MAX)
+        return serve__fail(q, "ERR argument must be a memory value bigger than 1 and smaller than 4gb");
+    return serve__ok(q);
+}
+
+static int reply_buffer(struct serve__call *q)
+{
+    int64_t ms;
+    if (serve__is(&q->argv[2], "resizing"))
+        return serve__ok(q);
+    if (!serve__is(&q->argv[2], "peak-reset-time"))
+        return serve__wrong_subcommand(q);
+    if (serve__is(&q->argv[3], "never") || serve__is(&q->argv[3], "reset"))
+        return serve__ok(q);
+    return serve__arg_integer(q, 3, &ms) == CARET_OK ? serve__ok(q) : SERVE__E_INTEGER;
+}
+
+/* Everything is on the disk already, so there is nothing to merge or to keep. */
+static int reload_with(struct serve__call *q)
+{
+    for (int i = 2; i < q->argc; i++)
+        if (!serve__is(&q->argv[i], "merge") && !serve__is(&q->argv[i], "noflush") &&
+            !serve__is(&q->argv[i], "nosave"))
+            return serve__fail(q, "ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options.");
+    return reload(q);
+}
+
+enum { ANY = 1 << 20 };
+
+/* The last ones do nothing here. */
+static const struct {
+    const char *name;
+    int least, most; /* arguments, with DEBUG */
+    serve__function *run;
+    bool atomic;
+} subcommands[] = {{"help", 2, 2, help, false},
+                   {"sleep", 3, 3, sleep_for, false},
+                   {"set-active-expire", 3, 3, set_expire, false},
+                   {"pause-cron", 3, 3, set_cron, false},
+                   {"set-disable-deny-scripts", 3, 3, set_scripts, false},
+                   {"reload", 2, ANY, reload_with, false},
+                   {"loadaof", 2, 2, reload, false},
+                   {"error", 3, 3, error, false},
+                   {"segfault", 2, 2, die, false},
+                   {"panic", 2, 2, die, false},
+                   {"assert", 2, 3, die, false},
+                   {"oom", 2, 2, die, false},
+                   {"digest", 2, 2, serve__debug_digest, true},
+                   {"digest-value", 2, ANY, serve__debug_values, true},
+                   {"object", 3, 3, serve__debug_object, true},
+                   {"populate", 3, 5, serve__debug_populate, false},
+                   {"config-rewrite-force-all", 2, 2, rewrite_all, false},
+                   {"protocol", 3, 3, protocol, false},
+                   {"htstats", 3, 3, serve__debug_htstats, true},
+                   {"htstats-key", 3, 3, serve__debug_htstats_key, true},
+                   {"listpack", 3, 3, serve__debug_listpack, true},
+                   {"quicklist", 3, 4, serve__debug_quicklist, true},
+                   {"sdslen", 3, 3, serve__debug_sdslen, true},
+                   {"structsize", 2, 2, serve__debug_structsize, false},
+                   {"quicklist-packed-threshold", 3, 3, packed_threshold, false},
+                   {"replybuffer", 4, 4, reply_buffer, false},
+                   {"log", 3, 3, serve__ok, false},
+                   {"replicate", 4, ANY, serve__ok, false},
+                   {"change-repl-id", 2, 2, serve__ok, false},
+                   {"aof-flush-sleep", 3, 3, serve__ok, false},
+                   {"drop-cluster-packet-filter", 3, 3, serve__ok, false}};
+
 int serve__cmd_debug(struct serve__call *q)
 {
-    const caret_slice *what = &q->argv[1];
-    static const char *const fine[] = {"log",
-                                       "jmap",
-                                       "quicklist-packed-threshold",
-                                       "change-repl-id",
-                                       "replicate",
-                                       "stringmatch-len",
-                                       "replybuffer",
-                                       "aof-flush-sleep",
-                                       "drop-cluster-packet-filter"};
-    if (serve__is(what, "help") && q->argc == 2)
-        return help(q);
-    if (serve__is(what, "sleep") && q->argc == 3)
-        return sleep_for(q);
-    if (serve__is(what, "set-active-expire") && q->argc == 3)
-        return set_flag(q, &q->w->shared->no_expire, false);
-    if (serve__is(what, "pause-cron") && q->argc == 3)
-        return set_flag(q, &q->w->shared->no_cron, true);
-    if (serve__is(what, "set-disable-deny-scripts") && q->argc == 3)
-        return set_flag(q, &q->w->shared->all_in_scripts, true);
-    if (serve__is(what, "reload") || serve__is(what, "loadaof") || serve__is(what, "flushall"))
-        return reload(q);
-    if (serve__is(what, "error") && q->argc == 3)
-        return serve__fail(q, "%.*s", (int)(q->argv[2].len < 1024 ? q->argv[2].len : 1024), q->argv[2].data);
-    if (serve__is(what, "digest") && q->argc == 2)
-        return serve__atomic(q, serve__debug_digest);
-    if (serve__is(what, "digest-value") && q->argc >= 2)
-        return serve__atomic(q, serve__debug_values);
-    if (serve__is(what, "object") && (q->argc == 3 || q->argc == 4))
-        return serve__atomic(q, serve__debug_object);
-    if (serve__is(what, "populate") && q->argc >= 3 && q->argc <= 5)
-        return serve__debug_populate(q);
-    if (serve__is(what, "config-rewrite-force-all") && q->argc == 2)
-        return rewrite_all(q);
-    if (serve__is(what, "protocol") && q->argc == 3)
-        return protocol(q);
-    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
-        if (serve__is(what, fine[i]) && q->argc <= 4)
-            return serve__ok(q);
-    return serve__fail(q, "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try DEBUG HELP.",
-                       (int)(what->len < 128 ? what->len : 128), what->data);
+    for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands; i++)
+        if (serve__is(&q->argv[1], subcommands[i].name) && q->argc >= subcommands[i].least &&
+            q->argc <= subcommands[i].most)
+            return subcommands[i].atomic ? serve__atomic(q, subcommands[i].run) : subcommands[i].run(q);
+    return serve__wrong_subcommand(q);
 }

@@ -97,7 +97,12 @@ int serve__cmd_slaveof(struct serve__call *q)
 
 int serve__cmd_failover(struct serve__call *q)
 {
-    return no_replication(q);
+    const caret_slice *word = &q->argv[q->argc > 1];
+    if (q->argc == 2 && serve__is(word, "abort"))
+        return serve__fail(q, "ERR No failover in progress.");
+    if (q->argc > 1 && !serve__is(word, "to") && !serve__is(word, "timeout"))
+        return SERVE__E_SYNTAX;
+    return serve__fail(q, "ERR FAILOVER requires connected replicas.");
 }
 
 /* There are no replicas: none has acknowledged. */
@@ -111,19 +116,35 @@ int serve__cmd_wait(struct serve__call *q)
     return timeout < 0 ? serve__fail(q, "ERR timeout is negative") : serve__integer(q, 0);
 }
 
+enum { NOSAVE = 1, SAVE = 2, ABORT = 16 }; /* words of SHUTDOWN */
+
+static int read_words(struct serve__call *q, unsigned *words)
+{
+    static const char *const names[] = {"nosave", "save", "now", "force", "abort"};
+    *words = 0;
+    for (int i = 1; i < q->argc; i++) {
+        unsigned k = 0;
+        while (k < 5 && !serve__is(&q->argv[i], names[k]))
+            k++;
+        if (k == 5)
+            return SERVE__E_SYNTAX;
+        *words |= 1u << k;
+    }
+    bool collide = (*words & ABORT && *words != ABORT) || (*words & NOSAVE && *words & SAVE);
+    return collide ? SERVE__E_SYNTAX : CARET_OK;
+}
+
 /* The supervisor ends all workers, each of which closes the database; what was committed is there in any
  * case. */
 int serve__cmd_shutdown(struct serve__call *q)
 {
     enum { LONGEST = 1000 };
-    for (int i = 1; i < q->argc; i++) {
-        const caret_slice *word = &q->argv[i];
-        if (serve__is(word, "abort"))
-            return serve__fail(q, "ERR No shutdown in progress.");
-        if (!serve__is(word, "nosave") && !serve__is(word, "save") && !serve__is(word, "now") &&
-            !serve__is(word, "force"))
-            return SERVE__E_SYNTAX;
-    }
+    unsigned words;
+    int rc = read_words(q, &words);
+    if (rc != CARET_OK)
+        return rc;
+    if (words & ABORT)
+        return serve__fail(q, "ERR No shutdown in progress.");
     kill(q->w->shared->supervisor, SIGTERM);
     struct timespec ms = {.tv_nsec = 1000000};
     /* As in Redis the end of the connection is the last. */

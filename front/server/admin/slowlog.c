@@ -33,9 +33,7 @@ int serve__cmd_slowlog_get(struct serve__call *q)
     int64_t count = 10;
     uint64_t told = 0;
     if (q->argc > 3)
-        return serve__fail(
-            q, "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try SLOWLOG HELP.",
-            (int)q->argv[1].len, q->argv[1].data);
+        return serve__wrong_subcommand(q);
     if (q->argc == 3 && (!serve__read_integer(&q->argv[2], &count) || count < -1))
         return serve__fail(q, "ERR count should be greater than or equal to -1");
     size_t place = serve__open(q);

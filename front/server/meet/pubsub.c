@@ -239,9 +239,7 @@ static int channels(struct serve__call *q, enum serve__topic_kind kind)
 {
     size_t n, matching = 0;
     if (q->argc > 3)
-        return serve__fail(q,
-                           "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try PUBSUB HELP.",
-                           (int)q->argv[1].len, q->argv[1].data);
+        return serve__wrong_subcommand(q);
     caret_slice *names = all_names(q, kind, &n);
     if (names == NULL)
         return CARET_E_NOMEM;

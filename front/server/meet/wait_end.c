@@ -141,7 +141,7 @@ int serve__cmd_client_unblock(struct serve__call *q)
     int64_t client;
     bool was, error = q->argc == 4 && serve__is(&q->argv[3], "error");
     if (q->argc > 4)
-        return SERVE__E_SYNTAX;
+        return serve__wrong_subcommand(q);
     if (q->argc == 4 && !error && !serve__is(&q->argv[3], "timeout"))
         return serve__fail(q, "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
     int rc = serve__arg_integer(q, 2, &client);

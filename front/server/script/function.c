@@ -102,9 +102,7 @@ int serve__cmd_function_delete(struct serve__call *q)
 int serve__cmd_function_flush(struct serve__call *q)
 {
     if (q->argc > 3)
-        return serve__fail(
-            q, "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try FUNCTION HELP.",
-            (int)q->argv[1].len, q->argv[1].data);
+        return serve__wrong_subcommand(q);
     if (q->argc == 3 && !serve__is(&q->argv[2], "sync") && !serve__is(&q->argv[2], "async"))
         return serve__fail(q, "ERR FUNCTION FLUSH only supports SYNC|ASYNC option");
     int rc = serve__libraries_kill(q);
@@ -302,9 +300,7 @@ int serve__cmd_function_restore(struct serve__call *q)
     struct caret_codec__reader r;
     enum policy policy = APPEND;
     if (q->argc > 4)
-        return serve__fail(
-            q, "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try FUNCTION HELP.",
-            (int)q->argv[1].len, q->argv[1].data);
+        return serve__wrong_subcommand(q);
     if (q->argc == 4 && serve__is(&q->argv[3], "replace"))
         policy = REPLACE;
     else if (q->argc == 4 && serve__is(&q->argv[3], "flush"))

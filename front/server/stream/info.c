@@ -293,9 +293,7 @@ int serve__cmd_xinfo_stream(struct serve__call *q)
         return answer_short(q, &x);
     if ((q->argc != 4 && q->argc != 6) || !serve__is(&q->argv[3], "full") ||
         (q->argc == 6 && !serve__is(&q->argv[4], "count")))
-        return serve__fail(q,
-                           "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try XINFO HELP.",
-                           (int)(q->argv[1].len < 128 ? q->argv[1].len : 128), q->argv[1].data);
+        return serve__wrong_subcommand(q);
     if (q->argc == 6)
         rc = serve__arg_integer(q, 5, &most);
     return rc == CARET_OK ? answer_full(q, &x, most < 0 ? 10 : most) : rc;

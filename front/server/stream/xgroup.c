@@ -29,12 +29,6 @@ struct options {
     int64_t read;
 };
 
-static int wrong_arguments(struct serve__call *q)
-{
-    return serve__fail(q, "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try XGROUP HELP.",
-                       (int)(q->argv[1].len < 128 ? q->argv[1].len : 128), q->argv[1].data);
-}
-
 static int read_options(struct serve__call *q, struct options *o, bool creates)
 {
     *o = (struct options){false, -1};
@@ -48,7 +42,7 @@ static int read_options(struct serve__call *q, struct options *o, bool creates)
             if (o->read < -1)
                 return serve__fail(q, "ERR value for ENTRIESREAD must be positive or -1");
         } else
-            return wrong_arguments(q);
+            return serve__wrong_subcommand(q);
     }
     return CARET_OK;
 }
@@ -72,7 +66,7 @@ int serve__cmd_xgroup_create(struct serve__call *q)
     if (rc == CARET_OK)
         rc = o.makes ? serve__stream_change(q, &x, q->argv[2]) : open_both(q, &x, NULL);
     if (rc == CARET_OK)
-        rc = q->argc > 8 ? wrong_arguments(q) : read_place(q, &x, true, &id);
+        rc = q->argc > 8 ? serve__wrong_subcommand(q) : read_place(q, &x, true, &id);
     if (rc == CARET_OK && (rc = serve__group_open(q, &x, &g, q->argv[3])) == CARET_OK)
         return serve__fail(q, "BUSYGROUP Consumer Group name already exists");
     if (rc != CARET_NONE)
@@ -95,7 +89,7 @@ int serve__cmd_xgroup_setid(struct serve__call *q)
     if (rc == CARET_OK)
         rc = open_both(q, &x, &g);
     if (rc == CARET_OK)
-        rc = q->argc > 7 ? wrong_arguments(q) : read_place(q, &x, false, &g.last);
+        rc = q->argc > 7 ? serve__wrong_subcommand(q) : read_place(q, &x, false, &g.last);
     if (rc != CARET_OK)
         return rc;
     g.read = o.read;
