@@ -2,6 +2,10 @@
 # A build that looks for faults of memory has two workers alone; one of small pages holds less than the tests put into
 # it, and has none.
 if(TARGET caret_server AND NOT CARET_SMALL)
+    add_dependencies(unit_tests caret_server caret_tool)
+    if(TARGET caret_m)
+        add_dependencies(unit_tests caret_m)
+    endif()
     set(server_workers 1 2 4)
     if(CARET_SANITIZE)
         set(server_workers 2)

@@ -14,6 +14,13 @@ target_compile_definitions(watch PRIVATE _GNU_SOURCE)
 target_include_directories(watch PRIVATE test)
 target_compile_options(watch PRIVATE -Wall -Wextra $<$<BOOL:${CARET_WERROR}>:-Werror>)
 set_target_properties(watch PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+# What the tests need whose labels are neither lua, python nor run: a preset that runs only these builds nothing else.
+add_custom_target(unit_tests DEPENDS watch caret_shared caret_yottadb)
+foreach(target caret_lua54 caret_lua54_files) # api/unload
+    if(TARGET ${target})
+        add_dependencies(unit_tests ${target})
+    endif()
+endforeach()
 set(test_environment "CARET_BUILD=${CMAKE_BINARY_DIR};CARET_SOURCE=${PROJECT_SOURCE_DIR}")
 
 # Those that take long, the longest first: they begin before the others, so that no processor is idle at the end.
@@ -109,6 +116,7 @@ else()
             target_link_libraries(${target} PRIVATE ${FUSE_LIBRARY})
         endif()
         if(NOT CARET_FUZZ)
+            add_dependencies(unit_tests ${target})
             caret_test(${layer}/${topic} LABELS c ${layer} COMMAND $<TARGET_FILE:${target}>)
         endif()
     endforeach()
@@ -146,6 +154,7 @@ target_include_directories(behaviour_store PRIVATE test)
 target_link_libraries(behaviour_store PRIVATE caret_flags caret_static)
 set_target_properties(behaviour_store PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
 caret_behaviour(behaviour/store LABELS c behaviour COMMAND $<TARGET_FILE:behaviour_store> store)
+add_dependencies(unit_tests judge behaviour_c behaviour_yottadb behaviour_store)
 
 # ---------------------------------------------------------------- stores
 

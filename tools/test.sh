@@ -155,7 +155,7 @@ find_aslr()
 # ------------------------------------------------------------------ building
 
 build_release() { build release; }
-build_small() { build small; }
+build_small() { build small unit_tests; }
 build_style() { parts="$parts style"; }
 
 build_asan()
@@ -169,8 +169,8 @@ build_asan()
         return
     fi
     export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS-}"
-    build asan
-    build asan-small
+    build asan unit_tests
+    build asan-small unit_tests
 }
 
 # Only the tests named in test/tsan.txt: those with threads.
