@@ -13,7 +13,8 @@
  *
  * and, without a judgement, how many had an unknown outcome, and the longest time without any acknowledgement.
  * SIGTERM: it is enough, before that.  SIGUSR1: one of the processes is killed, and another goes on in its place; what
- * it was at has an unknown outcome.
+ * it was at has an unknown outcome.  SIGUSR2: it is said how long from now the first transaction that begins after now
+ * takes to be acknowledged, "in use after N ms".
  * Exit status: 0 if lost, twice and cycles are 0, else 1; 2 if something else is wrong.
  */
 #include <errno.h>
@@ -45,6 +46,7 @@ struct txn {
 
 static struct shared {
     _Atomic uint64_t done, restarts, worst, errors;
+    _Atomic uint64_t asked; /* SIGUSR2 came then, and there is no answer yet; 0: there is */
     _Atomic bool enough;
     _Atomic uint32_t next[PROCESSES];
     struct txn txns[PROCESSES][EACH];
@@ -146,6 +148,15 @@ static int attempt(caret_session *s, struct txn *t)
     }
 }
 
+/* The answer to SIGUSR2, once. */
+static void tell_use(const struct txn *t)
+{
+    uint64_t asked = atomic_load(&all->asked);
+
+    if (asked != 0 && t->from > asked && atomic_compare_exchange_strong(&all->asked, &asked, 0))
+        dprintf(STDOUT_FILENO, "in use after %llu ms\n", (unsigned long long)(t->to - asked) / 1000000);
+}
+
 static void run(caret_session *s, struct txn *t, struct caret__rand *r)
 {
     t->list[0] = (uint32_t)caret__rand_below(r, LISTS);
@@ -154,9 +165,10 @@ static void run(caret_session *s, struct txn *t, struct caret__rand *r)
     atomic_store(&t->state, BEGUN);
     int rc = attempt(s, t);
     t->to = now();
-    if (rc == CARET_OK)
+    if (rc == CARET_OK) {
         atomic_fetch_add(&all->done, 1);
-    else if (rc != CARET_E_UNKNOWN && atomic_fetch_add(&all->errors, 1) < 3)
+        tell_use(t);
+    } else if (rc != CARET_E_UNKNOWN && atomic_fetch_add(&all->errors, 1) < 3)
         fprintf(stderr, "append: %s\n", caret_message());
     if (rc != CARET_E_UNKNOWN)
         atomic_store(&t->state, rc == CARET_OK ? DONE : NOT_DONE);
@@ -316,12 +328,19 @@ static void kill_one(int sig)
         kill(pid, SIGKILL);
 }
 
+static void ask_use(int sig)
+{
+    (void)sig;
+    atomic_store(&all->asked, now());
+}
+
 static void begin(uint32_t w)
 {
     pid_t pid = fork();
 
     if (pid == 0) {
         signal(SIGUSR1, SIG_IGN);
+        signal(SIGUSR2, SIG_IGN);
         work(w);
     }
     pids[w] = pid;
@@ -371,6 +390,7 @@ int main(int argc, char **argv)
     empty();
     signal(SIGTERM, end_all);
     signal(SIGUSR1, kill_one);
+    signal(SIGUSR2, ask_use);
     puts("ready");
     fflush(NULL);
     until = now() + (uint64_t)(atof(argv[4]) * 1e9);

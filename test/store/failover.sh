@@ -57,14 +57,20 @@ end()
     said=$(grep stored "$dir/append")
 }
 
-# fail_over PRIMARY STANDBY: and the other way round is what there is then
+used() { [ "$(grep -c 'in use' "$dir/append")" = "$asked" ]; }
+
+# fail_over PRIMARY STANDBY: and the other way round is what there is then.  When it is in use is measured by the
+# programs that use it: to look from here takes longer than what is measured.
 fail_over()
 {
+    asked=$(($(grep -c 'in use' "$dir/append") + 1))
+    pg_kill "$1" || return 1
+    kill -USR2 $appending
     killed=$(date +%s%N)
-    pg_kill "$1" && pg_promote "$2" || return 1
+    pg_promote "$2" || return 1
     promoted=$(date +%s%N)
-    more "$2" 0 || return 1
-    echo "  promoted $(((promoted - killed) / 1000000)) ms, in use $((($(date +%s%N) - killed) / 1000000)) ms after its death"
+    soon used || return 1
+    echo "  promoted $(((promoted - killed) / 1000000)) ms after its death, $(grep 'in use' "$dir/append" | tail -n 1)"
 }
 
 # ------------------------------------------------------------- synchronous
