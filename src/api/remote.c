@@ -17,7 +17,9 @@
  */
 #include "api/session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "postgres/postgres.h"
@@ -88,17 +90,30 @@ static int standin_make(caret_db *db)
     return CARET_OK;
 }
 
+/* What comes after the scheme is not shown: it may have a password. */
+static int unknown_scheme(const char *address)
+{
+    char known[200] = "";
+
+    for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++)
+        for (const char *const *s = drivers[i] != NULL ? drivers[i]->schemes : NULL; s != NULL && *s; s++) {
+            size_t n = strlen(known);
+            snprintf(known + n, sizeof known - n, "%s%s://", n != 0 ? ", " : "", *s);
+        }
+    int len = (int)(strstr(address, "://") - address) + 3;
+    return caret__fail(CARET_E_UNSUPPORTED,
+                       "caret_open: addresses begin with %s; nothing is here for '%.*s', and a file of that "
+                       "name is ./%.*s...",
+                       known, len, address, len, address);
+}
+
 int caret__remote_db_open(const char *address, const caret_options *options, caret_db *db)
 {
     const struct caret__store *driver = driver_of(address);
     int rc = check_options(options);
 
     if (driver == NULL)
-        return caret__fail(
-            CARET_E_UNSUPPORTED,
-            "caret_open: nothing here is for addresses that begin as '%.*s' does; a file of that "
-            "name is ./%.*s...",
-            16, address, 16, address);
+        return unknown_scheme(address);
     if (rc == CARET_OK)
         rc = driver->open(address, options, &db->store);
     if (rc == CARET_OK && (rc = standin_make(db)) != CARET_OK)

@@ -142,8 +142,7 @@ static void add_message(struct caret__link *l)
 
     snprintf(l->text + n, sizeof l->text - n, "%s%s", n != 0 ? " " : "",
              l->pq != NULL ? caret__pq.message(l->pq) : "out of memory");
-    for (char *p = l->text + n; (p = strchr(p, '\n')) != NULL;)
-        *p = p[1] != '\0' ? ' ' : '\0';
+    caret__link_one_line(l->text + n);
 }
 
 /* libpq goes on to the next host when one does not take a connection, and not when one takes it and then ends it, as

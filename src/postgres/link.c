@@ -147,6 +147,20 @@ static bool has_come(struct caret__link *l)
     return true;
 }
 
+void caret__link_one_line(char *text)
+{
+    char *to = text;
+
+    for (const char *p = text; *p != '\0'; p++)
+        if (*p != '\n' && *p != '\t')
+            *to++ = *p;
+        else if (to != text && to[-1] != ' ')
+            *to++ = ' ';
+    while (to != text && to[-1] == ' ')
+        to--;
+    *to = '\0';
+}
+
 /* Remember why it failed: the first one counts. */
 static void note_failure(struct caret__link *l, const struct pg_result *r)
 {
@@ -160,8 +174,7 @@ static void note_failure(struct caret__link *l, const struct pg_result *r)
     if (detail != NULL && strcmp(l->state, "40P01") == 0) {
         size_t n = strlen(l->text);
         snprintf(l->text + n, sizeof l->text - n, ": %s", detail);
-        for (char *p = l->text; (p = strchr(p, '\n')) != NULL;)
-            *p = ' ';
+        caret__link_one_line(l->text);
     }
 }
 

@@ -215,6 +215,9 @@ bool caret__link_is_stopped(struct caret__link *l, uint64_t began);
 /* Has the server closed it?  Looks only. */
 bool caret__link_is_lost(struct caret__link *l);
 
+/* A text of several lines as one: breaks, and what they are indented by, become a space; none at the end. */
+void caret__link_one_line(char *text);
+
 /* The result of the batch's statement that gave rows, the i-th of such. */
 static inline struct pg_result *caret__link_rows(const struct caret__link *l, size_t i)
 {

@@ -252,6 +252,16 @@ static int set_up(struct caret__pg_db *db, struct caret__link *l)
     return rc;
 }
 
+/* What the server itself has ended, by a statement_timeout for one: there is no database, whichever of them it was. */
+static int opening_failed(struct caret__pg_db *db, const struct caret__link *l, int rc)
+{
+    if (rc == CARET__LINK_LOST)
+        return caret__fail(CARET_E_OPEN, "%s: %s", db->head.shown, l->text);
+    if (rc == CARET_E_IO && strcmp(l->state, "57014") == 0)
+        return caret__fail(CARET_E_OPEN, "%s: %s (SQLSTATE %s)", db->head.shown, l->text, l->state);
+    return rc;
+}
+
 /* All of it once more if the connection is lost on the way: the server was restarted, or another one is to follow. */
 static int set_up_again(struct caret__pg_db *db, struct caret__link *l)
 {
@@ -266,7 +276,7 @@ static int set_up_again(struct caret__pg_db *db, struct caret__link *l)
         db->way.session_text = NULL;
         caret__nap(AGAIN_NS);
     }
-    return rc != CARET__LINK_LOST ? rc : caret__fail(CARET_E_OPEN, "%s: %s", db->head.shown, l->text);
+    return opening_failed(db, l, rc);
 }
 
 void caret__pg_close(struct caret__store_db *head)

@@ -95,8 +95,11 @@ static void what_is_not_known_is_refused(void **state)
     caret_db *peer = NULL;
     (void)state;
 
-    assert_int_equal(caret_open("mysql://host/d", NULL, &peer), CARET_E_UNSUPPORTED);
+    assert_int_equal(caret_open("mysql://u:secret@host/d", NULL, &peer), CARET_E_UNSUPPORTED);
     assert_null(peer);
+    assert_string_equal(caret_message(),
+                        "UNSUPPORTED: caret_open: addresses begin with postgresql://, postgres://, test://; "
+                        "nothing is here for 'mysql://', and a file of that name is ./mysql://...");
     assert_int_equal(caret_open("test://one", &o, &peer), CARET_E_UNSUPPORTED);
     o = (caret_options){.size = sizeof o, .no_create = 1};
     assert_int_equal(caret_open("test://none", &o, &peer), CARET_E_NOTFOUND);

@@ -32,6 +32,7 @@ local answers = {
 local keeps = {revoked = true, dropped = true, locked = true, readonly = true}
 
 local db
+local opened -- by phases.opening
 
 local function open() return caret.open(url) end
 local function add()
@@ -45,6 +46,7 @@ local phases = {}
 function phases.opening(now)
     now()
     local other, why, name = open()
+    opened = other ~= nil
     if not other then error(name .. ": " .. why, 0) end
     local sum = other:get "^sum"
     other:close()
@@ -144,7 +146,7 @@ local function permits(fault, phase, code)
     local reads = phase == "opening" or phase == "walk" or phase == "many"
     if fault == "locked" and reads then may = "OK" end
     if fault == "dropped" and phase == "opening" then may = "OK" end -- the tables are made anew
-    if fault == "timeout" and phase == "opening" then may = "OPEN" end
+    if fault == "timeout" and phase == "opening" then may = opened and "OK IO" or "OPEN" end
     if phase == "locked" and not keeps[fault] then may = may .. " EVICTED" end
     if phase == "walk" then may = may .. " OK" end -- it has read ahead
     return (" " .. may .. " "):find(" " .. code .. " ", 1, true) ~= nil
