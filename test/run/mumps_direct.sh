@@ -141,6 +141,24 @@ wait $copy
 [ $status = 0 ] && printf 'on\nend\n' | cmp - out
 note $? "a loop that is machine code notices SIGUSR1"
 
+# SIGTERM ends loops of machine code and waits, as HALT does; $ETRAP does not see it
+for wait in 'f  s x=$g(x)+1' 'h 1000'; do
+    printf 'T w "on",! s $et="w ""trap""" %s\n' "$wait" >T.m
+    : >out
+    cat <told >out &
+    copy=$!
+    "$build/caret-m" -run ^T >told 2>&1 &
+    pid=$!
+    seen on out
+    kill -TERM $pid
+    wait $pid
+    status=$?
+    wait $copy
+    [ $status = 241 ] && printf 'on\n%%YDB-F-FORCEDHALT, Image HALTed by MUPIP STOP\n' | cmp - out
+    note $? "SIGTERM in: $wait"
+done
+: >out
+
 # CARET_M_STOP: SIGINT ends the line, the variables stay; one more ends what does not notice it
 cat <told >out &
 CARET_M_STOP=1 "$build/caret-m" <pipe >told 2>&1 &
@@ -148,7 +166,7 @@ pid=$!
 exec 3>pipe
 echo 's y=5' >&3
 n=0
-for loop in 'f  s x=$g(x)+1' 'f i=1:1 s x=i' 'f i=1:1:1E15 s x=i' 'd ^G' 'x "f  d sub^G"'; do
+for loop in 'f  s x=$g(x)+1' 'f i=1:1 s x=i' 'f i=1:1:1E15 s x=i' 'd ^G' 'x "f  d sub^G"' 'h 1000'; do
     n=$((n + 1))
     printf 'w "o","n%s",! %s\n' $n "$loop" >&3
     seen "on$n" out
@@ -158,18 +176,32 @@ for loop in 'f  s x=$g(x)+1' 'f i=1:1 s x=i' 'f i=1:1:1E15 s x=i' 'd ^G' 'x "f  
 done
 echo 'w "y is ",y,!' >&3
 seen 'y is 5' out
-echo 'w "h","ang",! h 1000' >&3
-seen hang out
-kill -INT $pid
 while kill -INT $pid 2>/dev/null; do sleep 0.02; done
 exec 3>&-
 wait $pid
-[ $? = 130 ] && [ "$(grep -c CTRLC out)" = 5 ]
+[ $? = 130 ] && [ "$(grep -c CTRLC out)" = 6 ]
 note $? "CARET_M_STOP: SIGINT ends the line"
 
+cat >T.m <<'END'
+T s $et="w ""trapped "",$p($p($zs,""-"",3),"",""),! s $ec="""" q" u $p:(ctrap=$c(3))
+ q
+hang d T w "on",! h 1000
+ q
+read d T w "on",! r x
+ q
+loop d T w "on",! f  s x=$g(x)+1
+ q
+END
+cat >C.m <<'END'
+C
+read w "on",! r x w "got ",x,".",!
+ q
+deaf u $p:(nocenable) w "on",! r x w "got ",x,".",!
+ q
+END
 if command -v python3 >/dev/null; then
     keep env CARET_PATIENCE="$patience" python3 "$source/test/m/ctrl_c.py" "$build/caret-m" "$dir"
-    note $? "Ctrl-C stops loops at a prompt, ZCONTINUE goes on"
+    note $? "Ctrl-C stops loops and waits, ZCONTINUE goes on"
 else
     skip "python3 is not installed: Ctrl-C on a terminal"
 fi

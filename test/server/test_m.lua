@@ -37,6 +37,7 @@ trap n $et s $et="s $ec="""" g trap" f i=1:1 d  s x=i\7
  . n j s j=i
  q
 deep d deep2 q
+hang h 1000 q
 deep2 n $et s $et="g deep" x "f i=1:1 s a(i#10)=i"
  q
 level() q $tl
@@ -99,7 +100,7 @@ end)
 case("what runs for long is ended by SCRIPT KILL", function(c)
     if #check.workers() == 1 then return end -- which is in M, and hears nobody
     local one, other = unpack(check.spread(2))
-    for _, routine in ipairs{"for", "goto", "trap", "deep"} do
+    for _, routine in ipairs{"for", "goto", "trap", "deep", "hang"} do
         one:send(resp.encode("CARET.M", routine .. "^tm", unpack(routine:find "o" and {"1"} or {})))
         local stats
         repeat stats = other("FUNCTION", "STATS") until stats[2] ~= resp.null

@@ -26,6 +26,7 @@
 #include "mumps/data/data.h"
 #include "mumps/host/host.h"
 #include "mumps/host/vm.h"
+#include "mumps/io/io.h"
 
 #define ARGUMENTS 34 /* of a call: what it returns, and those of M, which are 32 at most */
 
@@ -332,11 +333,13 @@ static int run_entry(struct caret_m__call *c, const char *entry, const caret_sli
             .c = c, .name = entry, .texts = args, .n = n, .references = references, .values = values});
 }
 
-/* Loops of M look at it. */
+/* Loops of M look at it, and what waits. */
 static void ask_end(bool asks)
 {
     raised[1] = 0;
     raised[0] = asks;
+    if (asks)
+        caret_mumps__io_wake();
 }
 
 /* ------------------------------------------------------------------------ start */
@@ -362,6 +365,7 @@ static int load_module(lua_State *l)
     raised = (volatile int *)(uintptr_t)lua_topointer(l, -1);
     lua_pop(l, 1);
     lua_setfield(l, LUA_REGISTRYINDEX, "caret.callin");
+    caret_mumps__io_be_woken();
     caret_mumps__locals_open(l, enter, leave);
     machine.locals = caret_mumps__locals();
     return 0;

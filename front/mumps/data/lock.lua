@@ -163,13 +163,31 @@ local function failed(rc, ref)
     return report.failed(rc, function() return R.name(ref) end, "LOCK failed because")
 end
 
+local LOOKS = 0.1 -- seconds between two looks for signals
+
+-- A signal came: what it calls may take locks, and so use places that are shared.
+local function heed(room, n)
+    local own, kept = places_of(n), {}
+    for i = 0, n - 1 do
+        kept[i] = G.copy(room[i])
+        own[i] = kept[i]
+    end
+    require("mumps.io.base").heed()
+    return own, kept
+end
+
 -- Others have one of the first n of `room`.  A ring of waiters can't be told to anybody in M: they wait.
 local function wait(s, room, n, timeout)
     flush()
+    local kept -- stay while they are waited for
+    local stop = timeout and C.caret_mumps__io_ticks() / 1e3 + timeout
     while true do
-        local rc = c_lock(s, room, n, timeout or -1)
-        if rc ~= DEADLOCK or timeout then return rc end
-        C.caret_mumps__pause(0.05)
+        local left = stop and stop - C.caret_mumps__io_ticks() / 1e3
+        local rc = c_lock(s, room, n, math.min(math.max(left or LOOKS, 0), LOOKS))
+        if rc ~= DEADLOCK and rc ~= TIMEOUT then return rc, kept end
+        if left and (left <= LOOKS or rc == DEADLOCK) then return rc end
+        if rc == DEADLOCK then C.caret_mumps__pause(0.05) end
+        room, kept = heed(room, n)
     end
 end
 

@@ -19,7 +19,7 @@ local open_file, read_bytes, write_bytes = C.caret_mumps__io_open, C.caret_mumps
     C.caret_mumps__io_write
 local wait_for, ticks = C.caret_mumps__io_wait, C.caret_mumps__io_ticks
 
-local M = { devices = {}, CAP = 65536, INCAP = 65536 }
+local M = { devices = {}, CAP = 65536, INCAP = 65536, WOKEN = -4 }
 
 local one_fd, one_what, done = ffi.new("int[1]"), ffi.new("int[1]"), ffi.new("size_t[1]")
 local bytes_type = ffi.typeof("char[?]")
@@ -111,17 +111,45 @@ function M.deadline(timeout)
     return ticks() + math.min(math.max(seconds, 0), 2147483) * 1000
 end
 
--- Waits until fd can be read (what 1) or written (2): false if the deadline came first.
-function M.wait(fd, what, deadline)
-    one_fd[0], one_what[0] = fd, what
-    local ms = -1
-    if deadline then
-        ms = math.max(deadline - ticks(), 0)
+-- A wait was ended: what asked for that is done now. Meanwhile a terminal that reads is as it was before.
+function M.heed()
+    local d = M.raw
+    if d then
+        d.class.pause(d)
     end
-    return wait_for(one_fd, one_what, 1, ms) > 0
+    require("mumps.runtime.interrupt").heed()
+    if d then
+        d.class.resume(d)
+    end
 end
 
-local GROWS = 20000 -- microseconds between two looks at a file that FOLLOW reads
+-- Milliseconds until a time, -1 for none.
+local function left_until(deadline)
+    return deadline and math.max(deadline - ticks(), 0) or -1
+end
+
+M.left_until = left_until
+
+-- Waits until fd can be read (what 1) or written (2): false if the deadline came first.
+function M.wait(fd, what, deadline)
+    while true do
+        one_fd[0], one_what[0] = fd, what
+        local ready = wait_for(one_fd, one_what, 1, left_until(deadline))
+        if ready ~= M.WOKEN then
+            return ready > 0
+        end
+        M.heed()
+    end
+end
+
+-- Waits for a time.
+function M.sleep_until(deadline)
+    while wait_for(nil, nil, 0, left_until(deadline)) == M.WOKEN do
+        M.heed()
+    end
+end
+
+local GROWS = 20 -- milliseconds between two looks at a file that FOLLOW reads
 
 -- Reads what there is into the input buffer: the number of bytes, 0 at the end, nil at the deadline.
 function M.fill(d, deadline)
@@ -129,7 +157,7 @@ function M.fill(d, deadline)
         d.ibuf = bytes_type(M.INCAP)
     end
     while true do
-        if (deadline or d.nonblock) and not d.regular and not M.wait(d.fd, 1, deadline) then
+        if d.fd >= 0 and not d.regular and not M.wait(d.fd, 1, deadline) then
             return nil
         end
         local got = tonumber(read_bytes(d.fd, d.ibuf, M.INCAP))
@@ -137,7 +165,7 @@ function M.fill(d, deadline)
             if deadline and ticks() >= deadline then
                 return nil
             end
-            C.caret_mumps__io_sleep(GROWS)
+            M.sleep_until(ticks() + GROWS)
         elseif got >= 0 then
             d.ip, d.ie = 0, got
             return got

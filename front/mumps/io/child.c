@@ -152,16 +152,6 @@ void caret_mumps__io_local(double seconds, double *days, double *rest, double *w
     *west = (double)-tm.tm_gmtoff;
 }
 
-void caret_mumps__io_sleep(double microseconds)
-{
-    struct timespec left;
-    double end = caret_mumps__io_clock(1) + microseconds;
-    left.tv_sec = (time_t)(end / 1e6);
-    left.tv_nsec = (long)(end - (double)left.tv_sec * 1e6) * 1000;
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &left, NULL) == EINTR)
-        ;
-}
-
 /* Hundredths of a second of processor time: user, system, children's user, children's system. */
 void caret_mumps__io_times(int *out)
 {

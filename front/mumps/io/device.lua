@@ -372,6 +372,22 @@ function D.reset_to_principal()
     select_device(principal)
 end
 
+-- Current again, if it is still open.
+function D.return_to(d)
+    if d == principal or B.devices[d.name] == d then
+        select_device(d)
+    end
+end
+
+-- Ctrl-C, as USE has said at the terminal: an error by CTRAP; true: it does not count.
+function D.takes_control_c()
+    local d = principal.input or principal
+    if d.ctrap and d.ctrap[3] then
+        return B.fail(d, "CTRAP", "3")
+    end
+    return d.deaf
+end
+
 -- A line of text to $PRINCIPAL, as it is.
 function D.principal_write(text)
     local before = current

@@ -7,11 +7,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -124,30 +127,59 @@ double caret_mumps__io_coarse_ticks(void)
     return (double)t.tv_sec * 1000.0 + (double)t.tv_nsec / 1e6;
 }
 
-static int until(double end)
+/* Readable after caret_mumps__io_wake(), until a wait has told it; -1: nobody wakes. */
+static atomic_int waker = -1;
+
+/* From now on waits can be ended by caret_mumps__io_wake(). */
+void caret_mumps__io_be_woken(void)
 {
-    double left = end - caret_mumps__io_ticks();
-    if (left <= 0)
-        return 0;
-    return left > 1e9 ? 1000000000 : (int)left + 1;
+    if (waker < 0)
+        waker = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+/* Ends a wait, or the next one: for other threads and handlers of signals. */
+void caret_mumps__io_wake(void)
+{
+    const uint64_t one = 1;
+    int before = errno;
+    if (waker >= 0 && write(waker, &one, sizeof one) < 0)
+        errno = before;
+}
+
+static bool woken(const struct pollfd *p)
+{
+    uint64_t n;
+    return p->revents != 0 && read(p->fd, &n, sizeof n) == (ssize_t)sizeof n;
+}
+
+static struct timespec left_of(double end)
+{
+    double left = fmin(fmax(end - caret_mumps__io_ticks(), 0), 1e12);
+    double seconds = floor(left / 1e3);
+    return (struct timespec){(time_t)seconds, (long)((left - seconds * 1e3) * 1e6)};
 }
 
 /* Waits until one of the descriptors is ready, or for so many milliseconds (negative: without end): the number that
- * are, 0, or -errno.  what[i] is what is wanted (1 read, 2 write), and then what is. */
+ * are, 0, or -errno.  what[i] is what is wanted (1 read, 2 write), and then what is.  -EINTR: woken; nothing changed.
+ */
 int caret_mumps__io_wait(const int *fds, int *what, int n, double ms)
 {
-    struct pollfd p[CARET_MUMPS__WAIT_MAX];
+    struct pollfd p[CARET_MUMPS__WAIT_MAX + 1];
     if (n > CARET_MUMPS__WAIT_MAX)
         return -EINVAL;
     for (int i = 0; i < n; i++)
         p[i] = (struct pollfd){
             .fd = fds[i],
             .events = (short)(((what[i] & 1) != 0 ? POLLIN : 0) | ((what[i] & 2) != 0 ? POLLOUT : 0))};
+    p[n] = (struct pollfd){.fd = waker, .events = POLLIN};
     double end = ms < 0 ? 0 : caret_mumps__io_ticks() + ms;
     int ready;
     do {
-        ready = poll(p, (nfds_t)n, ms < 0 ? -1 : until(end));
+        struct timespec left = left_of(end);
+        ready = ppoll(p, (nfds_t)n + 1, ms < 0 ? NULL : &left, NULL);
     } while ((ready < 0 && errno == EINTR) || (ready == 0 && ms > 0 && caret_mumps__io_ticks() < end));
+    if (ready > 0 && woken(&p[n]))
+        return -EINTR;
     for (int i = 0; i < n; i++)
         what[i] = ((p[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0 ? 1 : 0) |
                   ((p[i].revents & POLLOUT) != 0 ? 2 : 0);

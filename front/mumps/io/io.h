@@ -26,6 +26,8 @@ int caret_mumps__io_write(int fd, const char *text, size_t n, int patience, size
 double caret_mumps__io_ticks(void);
 double caret_mumps__io_coarse_ticks(void);
 int caret_mumps__io_wait(const int *fds, int *what, int n, double ms);
+void caret_mumps__io_be_woken(void);
+void caret_mumps__io_wake(void);
 int64_t caret_mumps__io_seek(int fd, int64_t at, int whence);
 int caret_mumps__io_truncate(int fd, int64_t size);
 int64_t caret_mumps__io_size(int fd);
@@ -50,7 +52,6 @@ int caret_mumps__io_reap(int pid, int wait);
 int caret_mumps__io_kill(int pid, int signal);
 double caret_mumps__io_clock(int which);
 void caret_mumps__io_local(double seconds, double *days, double *rest, double *west);
-void caret_mumps__io_sleep(double microseconds);
 void caret_mumps__io_times(int *out);
 size_t caret_mumps__io_glob(const char *pattern, char *room, size_t cap);
 int caret_mumps__io_cwd(char *room, size_t cap);

@@ -135,7 +135,7 @@ local function outcome(pid, seconds)
         elseif C.caret_mumps__io_ticks() >= last then
             return -99
         end
-        C.caret_mumps__io_sleep(2000)
+        B.sleep_until(C.caret_mumps__io_ticks() + 2)
     end
 end
 

@@ -36,9 +36,12 @@ local function wait_ready(d, deadline, handle)
             end
         end
     end
-    local ms = #buffered > 0 and 0 or deadline and math.max(deadline - C.caret_mumps__io_ticks(), 0) or -1
-    local ready = {}
-    if C.caret_mumps__io_wait(fds, what, #list, ms) <= 0 then
+    local ms = #buffered > 0 and 0 or B.left_until(deadline)
+    local n, ready = C.caret_mumps__io_wait(fds, what, #list, ms), {}
+    if n == B.WOKEN then
+        B.heed()
+    end
+    if n <= 0 then
         return buffered
     end
     for i, s in ipairs(list) do

@@ -15,7 +15,7 @@ local S = { pool = {} } -- pool: handle -> socket
 local room, port = ffi.new "char[65536]", ffi.new "int[1]"
 local count = 0
 local AGAIN, TIMED_OUT, IN_USE = -11, -110, -98
-local PAUSE = 20000 -- microseconds between two attempts to connect or bind
+local PAUSE = 20 -- milliseconds between two attempts to connect or bind
 
 local function new_handle()
     count = count + 1
@@ -98,7 +98,7 @@ local function insist(d, deadline, mnemonic, f)
         elseif deadline and C.caret_mumps__io_ticks() >= deadline then
             return nil
         end
-        C.caret_mumps__io_sleep(PAUSE)
+        B.sleep_until(C.caret_mumps__io_ticks() + PAUSE)
     end
 end
 

@@ -23,13 +23,6 @@ function S.env(name)
     return text ~= nil and ffi.string(text) or nil
 end
 
-local function sleep_until(time)
-    local ms = time - C.caret_mumps__io_ticks()
-    if ms > 0 then
-        C.caret_mumps__io_sleep(ms * 1e3)
-    end
-end
-
 -- HANG v
 function S.hang(v)
     local seconds = tonumber(require("mumps.values.number").num(v))
@@ -37,14 +30,7 @@ function S.hang(v)
     if seconds <= 0 then
         return
     end
-    local stop = C.caret_mumps__io_ticks() + math.min(seconds, 2147483647) * 1e3
-    local timeout = package.loaded["mumps.runtime.timeout"]
-    while timeout and timeout.before(stop) do
-        sleep_until(timeout.before(stop))
-        timeout.run()
-        flush()
-    end
-    sleep_until(stop)
+    B.sleep_until(C.caret_mumps__io_ticks() + math.min(seconds, 2147483647) * 1e3)
 end
 
 -- A shell command, or "": a shell.  How it ended.

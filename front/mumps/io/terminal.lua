@@ -1,7 +1,7 @@
 -- terminal.lua - terminals: $PRINCIPAL at a screen.
 --
 -- The terminal is in raw mode only while a READ waits: M echoes, erases and finds terminators itself.
--- Ctrl-C puts the terminal back before it interrupts the process.
+-- While a prompt, or the code of a signal, goes on in the middle of a READ, it is as it was before.
 local ffi = require "ffi"
 local C = require "mumps.host"
 local B = require "mumps.io.base"
@@ -103,9 +103,21 @@ local function next_byte(d, deadline)
     return d.ibuf[d.ip - 1] % 256
 end
 
-local function interrupted()
+function T.resume(d)
+    raw(d.fd, d.pasthru and 1 or 0)
+    B.raw = d
+end
+
+function T.pause()
     back()
-    C.caret_mumps__io_kill(C.caret_mumps__io_pid(), 2)
+    B.raw = nil
+end
+
+-- Ctrl-C while a READ waits: a prompt, and it begins again; where nobody wants it, the end of the process.
+local function interrupted(d)
+    T.pause()
+    require("mumps.runtime.interrupt").control_c_typed()
+    T.resume(d)
 end
 
 local function echo(d, text)
@@ -157,8 +169,8 @@ local function consume(d, text, byte)
     if d.ctrap and d.ctrap[byte] then
         return B.fail(d, "CTRAP", tostring(byte))
     elseif byte == 3 and not d.pasthru then
-        interrupted()
-        return text
+        interrupted(d)
+        return ""
     elseif d.escape and byte == 27 then
         d.zb = sequence(d)
         return text, true
@@ -191,9 +203,9 @@ end
 -- Runs a READ with the terminal in raw mode, and puts it back whatever happens.
 local function in_raw(d, read, ...)
     B.flush(d)
-    raw(d.fd, d.pasthru and 1 or 0)
+    T.resume(d)
     local ok, a, b = pcall(read, d, ...)
-    back()
+    T.pause()
     if not ok then
         error(a, 0)
     end
@@ -223,8 +235,11 @@ local function one(d, deadline)
     local byte, closed = next_byte(d, deadline)
     if not byte then
         return -1, closed
+    elseif d.ctrap and d.ctrap[byte] then
+        return B.fail(d, "CTRAP", tostring(byte))
     elseif byte == 3 and not d.pasthru then
-        interrupted()
+        interrupted(d)
+        return one(d, deadline)
     elseif byte == 27 and d.escape then
         d.zb = sequence(d)
     elseif d.terminators[byte] then
@@ -298,6 +313,7 @@ T.params = {
     TYPEAHEAD = flag("notype", false), NOTYPEAHEAD = flag("notype", true), CANONICAL = flag("canonical",
         true),
     TTSYNC = flag("nottsync", false), NOTTSYNC = flag("nottsync", true),
+    CENABLE = flag("deaf", false), NOCENABLE = flag("deaf", true), -- to Ctrl-C
     HOSTSYNC = flag("hostsync", true), NOHOSTSYNC = flag("hostsync", false),
     READSYNC = flag("readsync", true), NOREADSYNC = flag("readsync", false),
 }

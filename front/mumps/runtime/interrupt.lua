@@ -1,19 +1,21 @@
--- Signals that a program is interrupted by: SIGUSR1 has $ZINTERRUPT XECUTEd before the next line of M, in
--- direct mode SIGINT is a prompt there or ends the line (direct.lua), SIGALRM is $ZTIMEOUT's (timeout.lua).
--- Only caret-m has them (host/interrupt.c).  Machine code sees no hook: loops ask each 1,000 turns, by
--- heed().
+-- Signals that interrupt a program: SIGUSR1 has $ZINTERRUPT XECUTEd before the next line of M, SIGINT at a
+-- terminal is a prompt there, or ends the line (direct.lua), SIGALRM is $ZTIMEOUT's (timeout.lua), SIGTERM
+-- ends the program as HALT does. Only caret-m has them (host/interrupt.c).  Machine code sees no hook: loops
+-- ask each 1,000 turns, by heed(), and so do HANG, READ, LOCK while they wait.
 --
 -- A program that called M asks for the end of the call in the same way, from any of its threads, as number 0:
--- no hook is set, so only loops see it (bridge/machine.c).
+-- no hook is set, so only loops and what waits see it (bridge/machine.c).
 
 local ffi = require "ffi"
+local C = require "mumps.host"
 local level = require "mumps.runtime.level"
 local special = require "mumps.runtime.special"
 local T = require "mumps.runtime.test"
 
 local interrupt = {}
 
-local END, SIGINT, SIGUSR1, SIGALRM = 0, 2, 10, 14
+local END, SIGINT, SIGUSR1, SIGALRM, SIGTERM = 0, 2, 10, 14, 15
+local FORCED = 241 -- exit status
 local running = false
 local raised = ffi.new "int[2]" -- by the handler: one came, and which
 interrupt.raised = raised
@@ -54,11 +56,20 @@ local function control_c()
     return require("mumps.tools.direct").interrupted()
 end
 
+local function force_halt()
+    local device = require "mumps.io.device"
+    device.reset_to_principal()
+    device.flush()
+    io.stderr:write(require("mumps.runtime.error").object("FORCEDHALT").text, "\n")
+    error({control = "halt", code = FORCED}, 0)
+end
+
 -- May the line of that chunk be interrupted?  The function that does it.
 local function at(signal, source, line)
     local code = level.codes[tonumber(source:match "%d+")]
     if not code or not code.map[line] then return nil end
     if signal == SIGINT then return control_c end
+    if signal == SIGTERM then return force_halt end
     if signal == SIGALRM and not running then
         if timeout().due() then return run_timeout end
         return not timeout().waits() and restore_hook or nil
@@ -115,8 +126,26 @@ function interrupt.want(signal, deadly)
     return interrupts and interrupts(signal, at, raised, deadly or false)
 end
 
-function interrupt.start() return interrupt.want(SIGUSR1) end
+--- For a program: those that need no terminal.
+function interrupt.start()
+    interrupt.want(SIGUSR1)
+    interrupt.want(SIGTERM)
+end
 
-function interrupt.control_c(deadly) return interrupt.want(SIGINT, deadly) end
+local wants_control_c = false
+
+function interrupt.control_c(deadly) wants_control_c = interrupt.want(SIGINT, deadly) end
+
+--- A READ has got Ctrl-C.
+function interrupt.control_c_typed()
+    if wants_control_c then return control_c() end
+    C.caret_mumps__io_kill(C.caret_mumps__io_pid(), SIGINT)
+end
+
+--- A prompt waits: SIGTERM ends the process there. Not any more: one that came is heeded.
+function interrupt.at_prompt(is)
+    local interrupts = debug.getregistry()["caret.mumps"].interrupts
+    if interrupts then interrupts(SIGTERM, not is and at, raised, false) end
+end
 
 return interrupt

@@ -27,11 +27,18 @@ function start.load()
     if traced and traced ~= "" then require("mumps.tools.profile").from_environment(traced) end
 end
 
+local function at_terminal()
+    local kind, TTY = require("mumps.host").caret_mumps__io_kind, 116
+    return kind(0) == TTY and kind(1) == TTY
+end
+
 local function finish()
     local profile = package.loaded["mumps.tools.profile"]
     if profile then profile.at_end() end
     local device = package.loaded["mumps.io.device"]
     if device then device.finish() end
+    local lines = package.loaded["mumps.tools.lines"]
+    if lines then lines.close() end
 end
 
 -- An error that nothing caught, to people.
@@ -61,7 +68,9 @@ end
 
 function start.run(text, ...)
     start.load()
-    require("mumps.runtime.interrupt").start()
+    local interrupt = require "mumps.runtime.interrupt"
+    interrupt.start()
+    if at_terminal() then interrupt.control_c(false) end
     special.put("ZCMDLINE", table.concat({...}, " "))
     special.put("ZMODE", "INTERACTIVE")
     require("mumps.runtime.level").first = table.concat({"-run", text, ...}, " ")

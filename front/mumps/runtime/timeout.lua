@@ -1,7 +1,7 @@
 -- timeout.lua - $ZTIMEOUT: one timer of the process, whose vector is XECUTEd when it has run out.
 --
 -- SIGALRM of an interval timer tells that it ran out; the vector runs before the next line of M, as
--- $ZINTERRUPT does (interrupt.lua), and in a HANG at its time; in a transaction, after its end. Machine code
+-- $ZINTERRUPT does (interrupt.lua); in a transaction, after its end. Machine code
 -- does not see signals, so while the timer runs programs are interpreted. In a host of its own, which caret-m
 -- is not, no timer is started.
 
@@ -56,11 +56,6 @@ end
 -- Is it over, for a transaction to end?
 function M.waits()
     return deadline and now() >= deadline
-end
-
--- When it runs out, if that is before a time and it may run then.
-function M.before(time)
-    return deadline and deadline < time and not in_transaction() and deadline or nil
 end
 
 -- The vector, as a level of its own; $TEST stays.

@@ -113,7 +113,9 @@ local function prompt(nested)
     trap.prompt = L.n
     local result
     repeat
+        interrupt.at_prompt(true)
         local text = read()
+        interrupt.at_prompt(false)
         if not text then
             result = { control = "halt", code = 0 }
             break
@@ -134,10 +136,21 @@ end
 
 -- A prompt at the level of now.  It returns by ZCONTINUE; QUIT and all else are throws.
 local function nested()
+    local current = device.current()
     local e = prompt(true)
-    if is_mine(e, "continue") then return end
+    if is_mine(e, "continue") then return device.return_to(current) end
     if is_mine(e, "quit") then e = { control = "goto", level = L.n } end
     error(e, 0)
+end
+
+local function history_path()
+    local state, home = os.getenv "XDG_STATE_HOME", os.getenv "HOME"
+    if state and state:sub(1, 1) == "/" then return state .. "/caret/m_history" end
+    return home and home ~= "" and home .. "/.local/state/caret/m_history" or nil
+end
+
+local function open_editor()
+    editing = lines.open(require("mumps.tools.complete").complete, history_path())
 end
 
 -- ---------------------------------------------------------------- commands
@@ -150,11 +163,15 @@ function commands.BREAK(text)
     return nested()
 end
 
--- Ctrl-C while a line runs: the same prompt, or the line's end.
+-- Ctrl-C while a line runs: the same prompt, or the line's end; or as USE has said it.
 function direct.interrupted()
     if stops then error({ control = "stop" }, 0) end
+    if device.takes_control_c() then return end
+    open_editor()
+    local current = device.current()
     report(errors.locate(errors.object "CTRLC"))
-    return nested()
+    nested()
+    device.return_to(current)
 end
 
 function commands.ZCONTINUE()
@@ -173,19 +190,13 @@ direct.nested = nested
 
 -- --------------------------------------------------------------------- main
 
-local function history_path()
-    local state, home = os.getenv "XDG_STATE_HOME", os.getenv "HOME"
-    if state and state:sub(1, 1) == "/" then return state .. "/caret/m_history" end
-    return home and home ~= "" and home .. "/.local/state/caret/m_history" or nil
-end
-
 function direct.main()
     require("mumps.runtime.start").load()
     special.put("ZMODE", "INTERACTIVE")
     trap.interactive = interactive
     level.outside = "+1^GTM$DMOD"
     interrupt.start()
-    editing = lines.open(require("mumps.tools.complete").complete, history_path())
+    open_editor()
     if lines.terminal() or stops then interrupt.control_c(stops) end
     local e = prompt(false)
     lines.close()

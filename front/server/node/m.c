@@ -5,9 +5,9 @@
  * While one runs the worker serves nobody else.  What it writes to $PRINCIPAL is the answer, not the server's output.
  *
  * ENDING ONE.  A routine is a run of handoff.h that keeps its worker: FUNCTION STATS of other workers tells it, and
- * SCRIPT KILL, or the end of the server, has the watcher ask it to end.  Loops of M see that; a routine that is
- * elsewhere for ten seconds (HANG) costs the worker its life, as a script does.  A transaction that it left open is
- * undone, however it ended: the session is that of all clients of the worker.
+ * SCRIPT KILL, or the end of the server, has the watcher ask it to end.  Loops of M see that, and what waits; a routine
+ * that is elsewhere for ten seconds (ZSYSTEM) costs the worker its life, as a script does.  A transaction that it left
+ * open is undone, however it ended: the session is that of all clients of the worker.
  */
 #include <stdio.h>
 #include <stdlib.h>
