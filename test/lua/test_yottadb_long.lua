@@ -104,6 +104,8 @@ function TestLong:test_they_cant_be_locked()
     lu.assertEquals(code_of(ydb.lock_incr, "t", {huge}), ydb.YDB_ERR_GVSUBOFLOW)
     lu.assertEquals(code_of(ydb.lock_decr, "t", {huge}), ydb.YDB_ERR_GVSUBOFLOW)
     lu.assertEquals(code_of(ydb.lock, {{"t", huge}}), ydb.YDB_ERR_GVSUBOFLOW)
+    lu.assertEquals(code_of(ydb.lock, {ydb.node("t", huge)}), ydb.YDB_ERR_GVSUBOFLOW)
+    lu.assertEquals(code_of(ydb.lock, ydb.node("t", huge)), ydb.YDB_ERR_GVSUBOFLOW)
 end
 
 function TestLong:test_some_are_deleted()

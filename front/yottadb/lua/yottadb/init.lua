@@ -165,7 +165,9 @@ local function lockable(n) return (node.at.lockable(n)) end
 
 -- One of the things to lock, as a node.
 local function to_lock(i, item)
-    if core.isnode(item) or type(item) == "string" then
+    if long.is_place(item) then
+        return lockable(item)
+    elseif type(item) == "string" or yottadb.isnode(item) then
         return lockable((address(item)))
     elseif type(item) == "table" then
         return lockable((address(unpack(item))))
@@ -177,7 +179,7 @@ end
 --- lock([{node or {name, subs...}, ...} [, timeout]]): release all, take all of these or none.
 function yottadb.lock(list, timeout)
     local nodes, db = {}, current()
-    if core.isnode(list) or type(list) == "string" then
+    if type(list) == "string" or yottadb.isnode(list) then
         list = {list}
     end
     misuse.check(1, "lock", "table", list)
