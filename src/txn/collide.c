@@ -40,10 +40,10 @@ static bool in_leaf(const struct leaf *l, const uint8_t *key, size_t len)
 static bool find_leaf(struct caret__view *v, uint32_t pgno, struct leaf *l)
 {
     const struct caret__pte *pte = &v->pg->ptab[pgno];
-    struct caret__at at = {.version = atomic_load_explicit(&pte->version, memory_order_acquire),
-                           .word = atomic_load_explicit(&pte->word, memory_order_acquire),
-                           .pgno = pgno};
+    struct caret__at at = {.pgno = pgno};
 
+    at.version = atomic_load_explicit(&pte->version, memory_order_acquire);
+    at.word = atomic_load_explicit(&pte->word, memory_order_acquire);
     if (!caret__bytes_known(v->pg, pgno, at.word))
         return false;
     at.page = caret__page_at(v->pg, pgno, at.word);
