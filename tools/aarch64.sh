@@ -57,7 +57,7 @@ why_not()
 {
     robust="kills owners of mutexes: qemu-user has no robust mutexes"
     case $1 in
-    api_torture | api_history | api_snapshot | api_stopped | api_stopped_random | log_backup | log_big | log_flush) echo "$robust" ;;
+    api_torture | api_history | api_snapshot | api_stopped | api_stopped_random | copy_backup | log_big | log_flush) echo "$robust" ;;
     shm_mutex | txn_lock_death) echo "$robust" ;;
     api_step) echo "steps by ptrace, which qemu-user has not" ;;
     open_containers | open_observe) echo "runs itself by exec: needs binfmt_misc" ;;
