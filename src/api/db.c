@@ -119,8 +119,8 @@ static int check_sync(const char *function, const caret_options *o)
     if (!(o->sync_interval >= 0 && o->sync_interval <= SYNC_INTERVAL_MOST))
         return caret__fail(
             CARET_E_INVALID,
-            "%s: option sync_interval is %g; seconds from 0 (which means 1) to %.0f are expected", function,
-            o->sync_interval, SYNC_INTERVAL_MOST);
+            "%s: option sync_interval is %.15g; seconds from 0 (which means 1) to %.0f are expected",
+            function, o->sync_interval, SYNC_INTERVAL_MOST);
     return CARET_OK;
 }
 
