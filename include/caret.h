@@ -553,7 +553,7 @@ CARET_API int caret_session_locals(caret_session *s, const caret_locals *table);
 #define CARET_NODE_MAX 1152u
 typedef union caret_node_buf caret_node_buf;
 
-/* Bytes of a node that can hold an encoded key of `key_len` bytes; SIZE_MAX if nothing can. */
+/* Bytes of a node that can hold an encoded key of `key_len` bytes; SIZE_MAX for one above PTRDIFF_MAX. */
 CARET_API size_t caret_node_bytes(size_t key_len);
 
 /* The least bytes that hold an existing node (for an exact copy).  Memory without a node: the bytes of its head. */

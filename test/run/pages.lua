@@ -104,4 +104,52 @@ local list = assert(io.popen(("'%s' 3n1 --list"):format(arg[2])))
 compare(page, first_column(page, "| row | how |", "Each is written"), all("\n" .. list:read "*a", "\n(%S+)"))
 list:close()
 
+-- ---- functions of the Lua module yottadb
+
+page = "docs/migrating/lua-yottadb.md"
+local functions = read(page):match "%* %*%*Functions%*%*: `([^`]+)`"
+local names = {}
+for line in read "front/yottadb/lua/yottadb/init.lua":gmatch "[^\n]+" do
+    local assigned = line:match "^yottadb%.[%w_., ]* = " or line:match "^function yottadb%.[%w_]+" or ""
+    for name in assigned:gmatch "yottadb%.(%a[%w_]+)" do names[#names + 1] = name end
+    local made = line:match "^local yottadb = {(.*)}" or ""
+    for name in made:gmatch "([%w_]+) = " do names[#names + 1] = name end
+end
+compare(page, all(functions, "%S+"), names)
+
+-- ---- what orders memory, and what does not run on an emulated aarch64
+
+page = "docs/memory-order.md"
+text = read(page)
+local order, named = {}, {}
+list = assert(io.popen(("cd '%s' && grep -rlE '%s' src"):format(source,
+    "memory_order_(acquire|release)|atomic_thread_fence|__ATOMIC_(ACQUIRE|RELEASE)")))
+for file in list:lines() do order[#order + 1] = file:match "^src/(.*)" end
+list:close()
+for row in text:gmatch "\n| ([^|]*`[^|]*)|" do
+    local code
+    for quoted in row:gmatch "`([%w_/.]+)`" do
+        if quoted:find "%.[ch]$" then
+            code = read("src/" .. quoted)
+            named[quoted] = true
+        elseif code and not code:find(quoted, 1, true) then
+            print(("%s names %s, which is not in that file"):format(page, quoted))
+        end
+    end
+end
+for _, file in ipairs(order) do
+    looked = looked + 1
+    if not named[file] then print(("%s does not name %s"):format(page, file)) end
+end
+local left_out = {}
+for line in read "tools/aarch64.sh":match "\nwhy_not%(%)\n(.-)esac":gmatch "\n    (%l[%w_ |]*)%) echo" do
+    for name in line:gmatch "[%w_]+" do
+        left_out[#left_out + 1] = name
+        read("test/" .. name:gsub("_", "/test_", 1) .. ".c")
+    end
+end
+if tonumber(text:match "Of the C tests (%d+) programs are not run") ~= #left_out then
+    print(("%s: %d programs are not run on aarch64"):format(page, #left_out))
+end
+
 print(looked)

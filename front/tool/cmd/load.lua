@@ -86,7 +86,7 @@ return {
         {"-f, --format FORMAT", "zwr, jsonl, json or csv; else it is seen from the beginning",
             choices = command.FORMATS},
         {"-k, --keep-going", "leave bad lines out; else the first ends it"},
-        {"--atomic", "each INPUT is one transaction, all or nothing (three quarters of the log at most)"},
+        {"--atomic", "each INPUT is one transaction, all or nothing (768 MiB at most)"},
         {"--check", "look for bad lines only: no database is needed"},
         {"--quiet", "no progress, and no word when all is well"},
         command.JSON, command.DB,
