@@ -241,10 +241,10 @@ void serve__worker_turn(struct serve__worker *w)
     unsigned handoffs = serve__handoffs(w);
     int n = epoll_wait(w->epoll, events, EVENTS, wait);
     serve__tracking_refresh(w);
+    serve__config_refresh(w); /* before the clock: keys that are due may be told of */
     serve__worker_clock(w);
     atomic_store_explicit(&w->stats->turned, (uint64_t)w->now, memory_order_relaxed);
     serve__rates_turn(w);
-    serve__config_refresh(w);
     serve__disk_mode(w);
     int wakes = serve__blocked_turn(w, TICK);
     w->due = w->now + wakes < w->due ? w->now + wakes : w->due;

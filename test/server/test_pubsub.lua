@@ -207,4 +207,16 @@ case("a killed worker takes its clients along, and no others", function(c)
     fresh:close()
 end)
 
+case("a worker that does nothing tells of a key that it finds due, as was just asked for", function(c)
+    for _, one in ipairs(check.spread(check.info(c, "workers"))) do
+        one("PSUBSCRIBE", "*")
+        c("CONFIG", "SET", "notify-keyspace-events", "Ex")
+        c:send("PSETEX due 1 x\r\nDEBUG SLEEP 0.2\r\n") -- so another worker finds it, if there is one
+        is({c:read(), c:read()}, {"OK", "OK"})
+        is(one:read(), {"pmessage", "*", "__keyevent@0__:expired", "due"})
+        c("CONFIG", "SET", "notify-keyspace-events", "")
+        one:close()
+    end
+end)
+
 check.run()
