@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server/meet/tracking.h"
+
 enum { FREE, HELD, WAITED_FOR }; /* the turn */
 enum { SPINS = 200, TRIES = 2000, IDLE_MS = 100, END_MS = 10000, STOP_MS = 1000 };
 
@@ -262,10 +264,11 @@ static bool taken(struct serve__handoff *h, uint32_t run)
 static void watch(struct serve__handoff *h)
 {
     uint32_t last = 0;
-    for (int idle = 0;; pause_ms()) {
+    for (int idle = 0, ran = 0;; pause_ms()) {
         uint32_t run = atomic_load(&h->run);
         bool late = look(h);
-        if (run != 0 && run == last && !all_threads_busy(h) && taken(h, run))
+        ran = run != 0 && run == last ? ran + 1 : 0;
+        if (ran > 0 && ran >= atomic_load(&h->patience) && !all_threads_busy(h) && taken(h, run))
             return;
         last = run;
         idle = run != 0 || late ? 0 : idle + 1;
@@ -358,7 +361,7 @@ void serve__lease_begin(struct serve__worker *w, struct serve__lease *l, struct 
     struct serve__handoff *h = w->handoff;
     bool away = (c->flags & SERVE__CONN_AWAY) != 0; /* EXEC runs one script after another */
     l->c = c;
-    l->keeps = c->tracking != NULL;
+    l->keeps = false;
     l->away = away;
     atomic_store_explicit(&l->in_lua, false, memory_order_relaxed);
     l->thread = pthread_self();
@@ -369,6 +372,7 @@ void serve__lease_begin(struct serve__worker *w, struct serve__lease *l, struct 
         introduce(h, l);
     if (!away) {
         h->current = l;
+        atomic_store(&h->patience, c->tracking != NULL ? SERVE__PATIENT_MS : 1);
         atomic_store(&h->run, l->number);
     }
     wake_watcher(h);
@@ -407,6 +411,8 @@ void serve__handoff_back(struct serve__worker *w, struct serve__conn *c)
     struct serve__handoff *h = w->handoff;
     uint64_t one = 1;
     serve__conn_back(c);
+    if ((c->flags & (SERVE__CONN_TRACKING | SERVE__CONN_BCAST)) == SERVE__CONN_TRACKING)
+        serve__track_send(w, c->tracking, 0, (caret_slice){NULL, 0});
     h->away--;
     if (me == 0)
         h->loop = 0;

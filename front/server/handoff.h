@@ -28,9 +28,9 @@
  *
  * Messages that come for a client whose script is away are kept aside, and go out after the answer, not within it.
  *
- * What keeps the turn: a script of a client that has tracked keys (meet/tracking.h says why); one that was restarted
- * three times, and in short runs, as others wait for its transaction then in any case; one that begins when
- * SERVE__STANDINS - 1 are away.
+ * What keeps the turn: one that was restarted three times, and in short runs, as others wait for its transaction then
+ * in any case; one that begins when SERVE__STANDINS - 1 are away.  A script of a client that has tracked keys keeps it
+ * for SERVE__PATIENT_MS: if it loses it, the client is told that all may have changed (meet/tracking.h).
  *
  * Ending a script (SCRIPT KILL, the end of the worker).  The watcher sees what is asked for in `late` of
  * shared.h, and asks the run, by `end`, more and more urgently each millisecond.  A script that is in Lua all the
@@ -53,7 +53,7 @@
 
 #include "server/worker.h"
 
-enum { SERVE__STANDINS = 16, SERVE__LATE_MS = 2 };
+enum { SERVE__STANDINS = 16, SERVE__LATE_MS = 2, SERVE__PATIENT_MS = 100 /* arbitrary */ };
 
 /* A run of a script. */
 struct serve__lease {
@@ -82,8 +82,9 @@ struct serve__handoff {
     int64_t gave;                  /* when the loop gave it last */
     _Atomic uint32_t lent;         /* number of the run that lends the turn; 0: none */
     _Atomic uint32_t run;          /* number of the run on the thread of the loop; 0: none */
-    _Atomic uint32_t asleep;       /* the watcher waits for a run: futex */
-    struct serve__lease *current;  /* of `run` */
+    _Atomic int patience;         /* milliseconds for which it keeps the turn in any case; set before `run` */
+    _Atomic uint32_t asleep;      /* the watcher waits for a run: futex */
+    struct serve__lease *current; /* of `run` */
     struct serve__lease *_Atomic leases[SERVE__STANDINS + 2];
     int loop, watcher; /* threads: 0 is the first; -1: none watches */
     struct serve__standin {

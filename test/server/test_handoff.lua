@@ -105,16 +105,65 @@ case("whatever a script does, it can be ended", function(c)
     is(c("GET", "written"), resp.null)
 end)
 
-case("a script that keeps its worker can be ended by another worker's client", function(c)
-    if #check.workers() == 1 then return end
-    local list = check.spread(2)
-    list[1]("HELLO", "3")
-    list[1]("CLIENT", "TRACKING", "ON")
-    list[1]:send(bytes("EVAL", "while true do end", 0))
-    kill(list[2])
-    fails(list[1]:read(), "ERR Script killed by user")
-    is(list[1]("PING"), "PONG")
-    is(c("PING"), "PONG")
+-- A client that keeps what it has read of the key t.
+local function tracker(...)
+    local one = check.connect()
+    one("HELLO", "3")
+    one("CLIENT", "TRACKING", "ON", ...)
+    one("GET", "t")
+    return one
+end
+
+-- Wait until the script that runs alone has lost the loop of its worker: one of `others` is at the same.
+local function lost(c, others)
+    check.wait(function() return c("FUNCTION", "STATS")[2] ~= resp.null end)
+    for _, other in ipairs(others) do is(other("PING"), "PONG") end
+end
+
+local all_changed = {push = {"invalidate", resp.null}}
+
+case("nobody waits for a script of a client that tracks keys, and it can be ended", function(c)
+    local one, others = tracker(), check.spread(#check.workers())
+    one:send(bytes("EVAL", "while true do end", 0))
+    lost(c, others)
+    nobody_waits()
+    kill(c)
+    fails(one:read(), "ERR Script killed by user")
+    is(one:read(), all_changed)
+    is(one("PING"), "PONG")
+    one:close()
+end)
+
+case("a client that tracks is told after a long script that all may have changed", function(c)
+    local others = check.spread(#check.workers())
+    for _, exec in ipairs{false, true} do
+        check.wait(function() return c("INFO", "clients"):find("tracking_clients:0\r", 1, true) end)
+        c("FLUSHALL") -- which nobody is told of
+        c("SET", "k", "1")
+        local one, by_prefix = tracker(), tracker("BCAST", "PREFIX", "t")
+        local eval = bytes("EVAL", waits, 0)
+        one:send(exec and bytes("MULTI") .. bytes("GET", "k") .. eval .. bytes("EXEC") or eval)
+        lost(c, others)
+        by_prefix:send(eval)
+        nobody_waits()
+        c("SET", "t", "2")
+        c("SET", "go", "1")
+        for _ = 1, exec and 3 or 0 do one:read() end
+        is(one:read(), exec and {"1", "went"} or "went")
+        local first, second = one:read(), one:read()
+        -- The letter about t may have been read after the script's end.
+        if first.push[2] == resp.null then first, second = second, first end
+        is({first, second}, {{push = {"invalidate", {"t"}}}, all_changed})
+        first, second = by_prefix:read(), by_prefix:read()
+        if first ~= "went" then first, second = second, first end -- its script had not begun
+        is({first, second}, {"went", {push = {"invalidate", {"t"}}}})
+        is(one("GET", "t"), "2") -- and from now on each change is told again
+        c("SET", "t", "3")
+        is(one:read(), {push = {"invalidate", {"t"}}})
+        is(by_prefix:read(), {push = {"invalidate", {"t"}}})
+        one:close()
+        by_prefix:close()
+    end
 end)
 
 -- A client of RESP3 that messages come to.

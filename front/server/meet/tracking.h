@@ -16,6 +16,8 @@
  *                                          between commit and reads: while a transaction of a client that tracks
  *                                          is there, no letter is read and no other change of this worker is made
  *                                          (it keeps the loop, and nothing is evicted or expires by the way)
+ *   a script of such a client takes long   it loses the loop (handoff.h), and its reads get into no table: the client
+ *                                          is told after the answer that all may have changed
  *   tracking begins while others write     a writer looks at `tracked` after its commit.  A bit that it did not
  *                                          know when the change was made: that worker is told that all may have
  *                                          changed
