@@ -226,4 +226,8 @@ for case in E:255 a:218 b:218 c:218 d:218 e:90 f:218 g:3 h:0; do
     [ "$?:$(cat out)" = "${case#*:}:" ]
     note $? "the status of $case"
 done
+printf 'N s $et="" d n\n q\nn w undef\n' >N.m
+"$caret" m -run ^N </dev/null >out 2>&1
+[ $? = 218 ] && grep -q LVUNDEF out
+note $? "SET \$ETRAP=\"\": the status is of the error"
 finish

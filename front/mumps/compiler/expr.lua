@@ -80,13 +80,11 @@ local function indirection(s, p, lists)
     enter(p)
     node, p = atom(s, p + 1)
     leave()
-    node = { "ind", node }
-    while byte(s, p) == 64 do
+    if byte(s, p) == 64 then
         if byte(s, p + 1) ~= 40 then fail("LPARENMISSING", p + 1) end
         if type(lists) == "function" then list, p = lists(s, p + 1) else list, p = subscripts(s, p + 2) end
-        if node[3] then node = { "ind", node, list } else node[3] = list end
     end
-    return node, p
+    return { "ind", node, list }, p
 end
 
 expr.indirection = indirection

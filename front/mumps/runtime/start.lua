@@ -41,12 +41,13 @@ local function finish()
     if lines then lines.close() end
 end
 
--- An error that nothing caught, to people.
+-- An error that nothing caught, to people. After SET $ETRAP="" the status is of that error, as fis-gtm's is.
 local function report(e)
-    local E = require "mumps.runtime.error"
+    local E, trap = require "mumps.runtime.error", require "mumps.runtime.trap"
     finish()
     io.stderr:write(E.wording(E.internal(e)), "\n")
-    return 1
+    local untrapped = trap.etrap == "" and trap.ztrap == ""
+    return untrapped and e.code and math.max(e.code % 256, 1) or 1
 end
 
 -- Of HALT and ZHALT, or of a ZGOTO 0: in a trap it leaves the status of the error.

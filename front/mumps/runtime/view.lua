@@ -300,18 +300,16 @@ local function look(given, asked, ...)
     return k, name
 end
 
-function commands.VIEW(name, ...)
-    local given = str(name)
-    local k, full = look(given, false, ...)
-    if not k.run then return fail("VIEWCMD", full) end
-    return k.run(...)
+-- What does it: `run` or `ask` of the keyword, or the error that it has not one.
+local function doer(what, asked, refused)
+    return function(name, ...)
+        local k, full = look(str(name), asked, ...)
+        if not k[what] then return fail(refused, full) end
+        return k[what](...)
+    end
 end
 
-function functions.VIEW(name, ...)
-    local given = str(name)
-    local k, full = look(given, true, ...)
-    if not k.ask then return fail("VIEWFN", full) end
-    return k.ask(...)
-end
+commands.VIEW = doer("run", false, "VIEWCMD")
+functions.VIEW = doer("ask", true, "VIEWFN")
 
 return view
