@@ -11,6 +11,10 @@
 
 #include <stdio.h>
 
+#if !defined(CARET__TSAN) && defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 /* ------------------------------------------------------------------- search */
 
 static inline unsigned head_at(const struct caret__page *p, unsigned i)
@@ -31,8 +35,52 @@ static inline unsigned head_lower(const struct caret__page *p, unsigned lo, unsi
 
 #define WINDOW 16u
 
-#if !defined(CARET__TSAN) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&                                    \
-    (defined(__SSE2__) || defined(__ARM_NEON))
+#if !defined(CARET__TSAN) && defined(__SSE2__)
+
+/* Of 16 numbers in ascending order, how many are below h?  The first one that is not tells it: to count the bits of
+ * the mask takes an instruction that not each x86-64 has.  Numbers in no order, as in a torn page: any of 0 to 16. */
+static inline __attribute__((always_inline)) unsigned below_of(__m128i a, __m128i b, __m128i c, __m128i d,
+                                                               uint32_t h)
+{
+    const __m128i sign = _mm_set1_epi32(INT32_MIN); /* the comparison is signed */
+    const __m128i bound = _mm_set1_epi32((int32_t)(h ^ 0x80000000u));
+    __m128i ab = _mm_packs_epi32(_mm_cmplt_epi32(_mm_xor_si128(a, sign), bound),
+                                 _mm_cmplt_epi32(_mm_xor_si128(b, sign), bound));
+    __m128i cd = _mm_packs_epi32(_mm_cmplt_epi32(_mm_xor_si128(c, sign), bound),
+                                 _mm_cmplt_epi32(_mm_xor_si128(d, sign), bound));
+
+    return (unsigned)__builtin_ctz(~(unsigned)_mm_movemask_epi8(_mm_packs_epi16(ab, cd)));
+}
+
+/* The hints below h. */
+static inline unsigned hints_below(const struct caret__page *p, uint32_t h)
+{
+    const __m128i *four = (const void *)p->hint;
+
+    return below_of(_mm_loadu_si128(four), _mm_loadu_si128(four + 1), _mm_loadu_si128(four + 2),
+                    _mm_loadu_si128(four + 3), h);
+}
+
+/* The heads of the four slots from s on. */
+static inline __m128i four_heads(const struct caret__slot *s)
+{
+    __m128 two = _mm_loadu_ps((const void *)s), more = _mm_loadu_ps((const void *)(s + 2));
+
+    return _mm_castps_si128(_mm_shuffle_ps(two, more, _MM_SHUFFLE(2, 0, 2, 0)));
+}
+
+/* The heads below h among WINDOW slots from lo on.  Nothing in it depends on data but the sum: a search among
+ * pages of all sizes would mispredict any loop with a number of turns. */
+static inline unsigned window_below(const struct caret__page *p, unsigned lo, uint32_t h)
+{
+    const struct caret__slot *s = &p->slot[lo];
+
+    return below_of(four_heads(s), four_heads(s + 4), four_heads(s + 8), four_heads(s + 12), h);
+}
+
+#else /* vectors as the compiler has them, or none */
+
+#if !defined(CARET__TSAN) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && defined(__ARM_NEON)
 #define VECTORS 1
 typedef int32_t v4 __attribute__((vector_size(16)));
 #endif
@@ -82,6 +130,8 @@ static inline unsigned window_below(const struct caret__page *p, unsigned lo, ui
     return below;
 #endif
 }
+
+#endif
 
 static inline unsigned window_from(unsigned lo, unsigned count)
 {
