@@ -299,21 +299,26 @@ int caret_node_set_last_int(caret_node *n, int64_t sub)
     return CARET_OK;
 }
 
-int caret_node_last_as_int(const caret_node *n, int64_t *out)
+static __attribute__((noinline)) int last_as_any_int(const struct caret__node *n, int64_t *out)
+{
+    return caret__sub_get_i64(caret__node_key(n) + n->last_off, (size_t)n->key_len - n->last_off, out);
+}
+
+/* A loop over numbers asks at each step: what most of them are is seen without a call. */
+__attribute__((flatten)) int caret_node_last_as_int(const caret_node *n, int64_t *out)
 {
     const struct caret__node *node = caret__node_const(n);
-    int64_t v;
+    int64_t unwanted;
 
     if (!caret__node_ok(n) || node->depth == 0 || node->last_off > node->key_len)
         return 0;
     const uint8_t *sub = caret__node_key(node) + node->last_off;
     size_t len = (size_t)node->key_len - node->last_off;
-    bool small = len >= 3 && node->key_cap >= node->last_off + 5u && caret__sub_get_small(sub, len, &v);
-    if (!small && !caret__sub_get_i64(sub, len, &v))
-        return 0;
-    if (out != NULL)
-        *out = v;
-    return 1;
+    if (out == NULL)
+        out = &unwanted;
+    if (len >= 3 && node->key_cap >= node->last_off + 5u && caret__sub_get_small(sub, len, out))
+        return 1;
+    return last_as_any_int(node, out);
 }
 
 /* ----------------------------------------------------- from and to other nodes */

@@ -535,11 +535,11 @@ static bool get_long_integer(const uint8_t *p, size_t n, int64_t *out)
 bool caret__sub_get_small(const uint8_t *p, size_t n, int64_t *out)
 {
     unsigned exp = p[0] - (unsigned)(CARET__SUB_ZERO + EXP_BIAS), pairs = (unsigned)n - 2,
-             cut = 8 * (4 - pairs);
+             mask = UINT32_MAX >> (8 * (4 - pairs) & 31);
 
     if (exp - 1 > 3 || pairs - 1 >= exp || p[n - 1] != END_POSITIVE)
         return false;
-    uint32_t w = (caret__le32(p + 1) << cut >> cut) - (UINT32_C(0x01010101) >> cut);
+    uint32_t w = (caret__le32(p + 1) & mask) - (UINT32_C(0x01010101) & mask);
     if (((w + UINT32_C(0x1c1c1c1c)) | w) & UINT32_C(0x80808080)) /* a pair above 99 */
         return false;
     w <<= 8 * (4 - exp);
