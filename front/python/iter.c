@@ -294,7 +294,6 @@ static PyObject *no_step(struct iter *it, int rc)
     if (rc != CARET_NONE)
         return caret__py_raise(it->owner, rc);
     it->stage = OVER;
-    it->quick = false;
     return NULL;
 }
 
@@ -314,18 +313,26 @@ static PyObject *any_step(struct iter *it, caret_session *s)
     return result;
 }
 
-static PyObject *quick_step(struct iter *it, caret_session *s)
+/* It is not quick while it is taken: so another one meanwhile comes to see that this one is busy. */
+static inline PyObject *quick_step(struct iter *it, caret_session *s)
 {
+    int64_t v;
+
+    it->quick = false;
     it->busy = true;
     int rc = caret_next(s, &it->at.node);
     it->busy = false;
-    return __builtin_expect(rc == CARET_OK, 1) ? caret__py_last_sub(&it->at.node) : no_step(it, rc);
+    if (__builtin_expect(rc == CARET_NONE, 0))
+        return no_step(it, rc);
+    it->quick = true;
+    if (__builtin_expect(rc != CARET_OK, 0))
+        return no_step(it, rc);
+    return caret_node_last_as_int(&it->at.node, &v) ? PyLong_FromLongLong(v)
+                                                    : caret__py_last_sub(&it->at.node);
 }
 
-static PyObject *next(PyObject *self)
+static __attribute__((noinline)) PyObject *other_next(struct iter *it)
 {
-    struct iter *it = as_iter(self);
-
     if (it->stage == OVER || it->left == 0)
         return NULL;
     if (it->busy) {
@@ -334,9 +341,17 @@ static PyObject *next(PyObject *self)
         return NULL;
     }
     caret_session *s = caret__py_enter(it->owner);
-    if (s == NULL)
-        return NULL;
-    return it->quick ? quick_step(it, s) : any_step(it, s);
+    return s == NULL ? NULL : any_step(it, s);
+}
+
+static PyObject *next(PyObject *self)
+{
+    struct iter *it = as_iter(self);
+
+    if (__builtin_expect(!it->quick, 0))
+        return other_next(it);
+    caret_session *s = caret__py_enter(it->owner);
+    return s == NULL ? NULL : quick_step(it, s);
 }
 
 static PyObject *itself(PyObject *self)
