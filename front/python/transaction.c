@@ -280,14 +280,14 @@ static inline enum verdict committed(struct frame *f, PyObject **result)
     return failed(f, result);
 }
 
-/* What comes of a frame.  *result is what the body returned; NULL: an exception is set. */
-static inline enum verdict settle(struct frame *f, PyObject **result)
+/* settle() where there is any trouble, or the body left something open. */
+static __attribute__((noinline)) enum verdict settle_otherwise(struct frame *f, PyObject **result)
 {
     struct caret__py_link *l = f->l;
 
-    if (__builtin_expect(l->trouble & (CARET__PY_CLOSED | CARET__PY_FORKED), 0) || !is_open(f))
+    if (l->trouble & (CARET__PY_CLOSED | CARET__PY_FORKED) || !is_open(f))
         return lost(f, result);
-    if (__builtin_expect((l->trouble & (CARET__PY_LEFT | CARET__PY_PENDING)) == CARET__PY_LEFT, 0))
+    if ((l->trouble & (CARET__PY_LEFT | CARET__PY_PENDING)) == CARET__PY_LEFT)
         return left(f, result);
     if (*result == NULL)
         return raised(f, result);
@@ -297,6 +297,16 @@ static inline enum verdict settle(struct frame *f, PyObject **result)
         return committed(f, result);
     caret__py_raise_text(f->o->state, CARET_E_INTXN, "INTXN: the body left a transaction open");
     return failed(f, result);
+}
+
+/* What comes of a frame.  *result is what the body returned; NULL: an exception is set. */
+static inline enum verdict settle(struct frame *f, PyObject **result)
+{
+    struct caret__py_link *l = f->l;
+
+    if (__builtin_expect(l->trouble == 0 && l->depth == f->level && is_open(f) && *result != NULL, 1))
+        return committed(f, result);
+    return settle_otherwise(f, result);
 }
 
 /* ----------------------------------------------------------- run */
@@ -377,6 +387,8 @@ static PyObject *run(PyObject *self, PyObject *const *given, Py_ssize_t n, PyObj
     struct frame f = {.o = (struct caret__py_owner *)self, .most = NO_LIMIT};
     PyObject *args, *kw, *result = NULL;
 
+    if (n == 1 && names == NULL)
+        return run_frame(&f, 0, given[0], NULL, NULL);
     if (n < 1)
         return caret__py_type_error("run() takes a function, and its arguments");
     if (call_arguments(given + 1, n - 1, names, &args, &kw) == 0)
