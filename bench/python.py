@@ -1,6 +1,9 @@
 """The Python package beside py-lmdb, sqlite3, diskcache and YDBPython, as far as they are installed: thread CPU time in
 nanoseconds, net of the empty loop, medians of rounds in turns.  The bars are those that were set before it was written.
 
+"set" is `node.value = s` by itself: each is a transaction of its own, and committed.  So is its bar of 0.5 beside
+"lmdb put, one txn", a put in a transaction that stays open, which commits nothing.  The like of that is "set in one txn".
+
     PYTHONPATH=build/python python3 bench/python.py [rounds] [--json]
 """
 
@@ -149,22 +152,28 @@ RATIOS = [("get", "lmdb get", 0.35), ("get", "ydb get()", 0.20), ("get", "ydb No
           ("get", "diskcache get", None), ("set", "diskcache set", None)]
 
 
-def import_times():
-    """Milliseconds of `import caret` in new processes, and modules that it needs not load."""
-    code = "import sys, time; a = time.process_time(); import caret; print(time.process_time() - a, *sys.modules)"
-    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-            for _ in range(7)]
-    return (statistics.median(float(run[0]) for run in runs) * 1000,
-            sorted({"json", "decimal", "asyncio"} & set(runs[0])))
+def import_times(folder):
+    """Milliseconds of `import caret` in new processes, with bytecode as pip installs it, whatever the environment says of
+    it; of `import decimal`, to compare it with; and modules that it needs not load."""
+    env = dict(os.environ, PYTHONPYCACHEPREFIX=os.path.join(folder, "pyc"))
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
+
+    def one(name):
+        code = "import sys, time; a = time.process_time(); import %s; print(time.process_time() - a, *sys.modules)" % name
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env).stdout.split()
+
+    runs = [(one("caret"), one("decimal")) for _ in range(8)][1:]  # the first one writes the bytecode
+    return (statistics.median(float(run[0][0]) for run in runs) * 1000, statistics.median(float(run[1][0]) for run in runs) * 1000,
+            sorted({"json", "decimal", "asyncio"} & set(runs[0][0])))
 
 
-def sizes(net):
-    """Bars that are not ratios: name, figure, bar, unit."""
-    took, loaded = import_times()
+def sizes(net, folder):
+    """Bars that are not ratios: name, figure, bar, unit; None: no bar."""
+    took, decimal, loaded = import_times(folder)
     node = caret.local()["x"]["k" * 15]  # a key of 20 bytes, with name and ends
     return [("get - METH_NOARGS", net["get"] - net["METH_NOARGS"], 30, "ns"), ("child of each", net["child of each"], 30, "ns"),
             ("a node, key of 20 bytes", sys.getsizeof(node), 112, "bytes"),
-            ("import caret", took, 5, "ms"), ("needless imports", len(loaded), 0, "")]
+            ("import caret", took, 5, "ms"), ("import decimal", decimal, None, "ms"), ("needless imports", len(loaded), 0, "")]
 
 
 def reading_threads(folder):
@@ -212,7 +221,7 @@ def main():
         net = {name: time - (loop if "step" not in name else 0) for name, time in medians.items()}
         ratios = [(a, b, net[a] / net[b], bar) for a, b, bar in RATIOS if b in net]
         threads = reading_threads(folder)
-    absolute = sizes(net)
+        absolute = sizes(net, folder)
     if "--json" in sys.argv:
         print(json.dumps({"ns": net, "ratios": {"%s / %s" % (a, b): r for a, b, r, _ in ratios}, "threads": threads,
                           "sizes": {name: figure for name, figure, _, _ in absolute}}))
@@ -222,7 +231,7 @@ def main():
     for a, b, ratio, bar in ratios:
         print("%-14s / %-22s %6.3f   %s" % (a, b, ratio, verdict(ratio, bar) if bar is not None else ""))
     for name, figure, bar, unit in absolute:
-        print("%-39s %6.1f %-5s %s" % (name, figure, unit, verdict(figure, bar)))
+        print("%-39s %6.1f %-5s %s" % (name, figure, unit, verdict(figure, bar) if bar is not None else ""))
     print("four threads / one         %6.3f   bar 0.95  %s" % (threads, "ok" if threads >= 0.95 else "MISSED"))
 
 
