@@ -121,9 +121,11 @@ int caret__py_add_errors(PyObject *module, struct caret__py_state *st)
     return st->restart == NULL || st->rollback == NULL ? -1 : 0;
 }
 
-/* `number`: the errno, if it is known. */
+/* `number`: the errno, if it is known.  What exit has closed no thread is told of but the one that exits. */
 static PyObject *raise_with(struct caret__py_state *st, int rc, const char *text, int number)
 {
+    if (rc == CARET_E_CLOSED)
+        caret__py_park(st);
     int i = place(rc);
     PyObject *class = rc == CARET_RESTART ? st->restart : rc == CARET_ROLLBACK ? st->rollback : st->error[i];
     PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
@@ -162,10 +164,8 @@ PyObject *caret__py_raise(struct caret__py_owner *o, int rc)
 
     if (rc == CARET_RESTART && l != NULL)
         l->trouble |= CARET__PY_PENDING;
-    if (rc == CARET_E_INTERRUPTED && o->core->closing) {
-        caret__py_park(o->state);
+    if (rc == CARET_E_INTERRUPTED && o->core->closing)
         return caret__py_raise_text(o->state, CARET_E_CLOSED, "CLOSED: the database was closed meanwhile");
-    }
     if (rc == CARET_E_INTERRUPTED && PyErr_CheckSignals() < 0)
         return NULL;
     return caret__py_raise_code(o->state, rc);

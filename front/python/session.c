@@ -31,9 +31,10 @@
  * interrupted, and the GIL is let go for a moment.  An interrupted call answers INTERRUPTED, which is told as Closed.
  * 3. Sessions, logs, then the handle are closed.  `closing` keeps a second closer out, which waits for `closed`.
  *
- * Exit.  at_exit() closes what is open in the same way.  A thread that is woken by step 2, or that begins a call after
- * it, finds state->exiting and sleeps for ever, as its interpreter is about to end; it is in no call any more.  One
- * that is told of the progress of a backup is in a call, so it is not put to sleep: it gets Closed, which ends both.
+ * Exit.  at_exit() closes what is open in the same way.  A thread that is woken by step 2, that begins a call after it,
+ * or that would be told Closed (error.c) finds state->exiting and sleeps for ever, as its interpreter is about to end;
+ * it is in no call any more.  One that is told of the progress of a backup is in a call, so it is not put to sleep: it
+ * gets Closed, which ends both.
  *
  * Fork.  The child has one thread.  The links of others are marked as ended, and a transaction that was open here is
  * the parent's: the link gets the trouble FORKED, which each call tells, until the frames that began it have come to

@@ -311,15 +311,19 @@ class Ends(Case):
     def test_of_the_interpreter_while_a_thread_comes(self):
         """As test_closing_while_a_thread_comes: the thread sleeps then, and says nothing."""
         self.db.close()
-        self.python("""import atexit, caret, os, sys, threading
+        for comes in ("partial(sum, range(4000000)), n.incr", "partial(sum, range(4000000)), partial(feed.next, 0)",
+                      "partial(db.run, lambda: sum(range(4000000)))"):
+            with self.subTest(comes=comes):
+                self.python("""import atexit, caret, os, sys, threading
 from functools import partial
 from operator import call
-n, order = caret.open(sys.argv[1])["^n"], []
+db, order = caret.open(sys.argv[1]), []
+n, feed = db["^n"], db.changes()
 sys.setswitchinterval(.02)
 late = lambda: order and os.write(2, b"a call went well after the end")
-come = (partial(sum, range(4000000)), n.incr, late)
+come = (%s, late)
 atexit.register(list, map(call, (partial(order.append, 1), caret._core.at_exit)))
-threading.Thread(target=lambda: list(map(call, come)), daemon=True).start()""")
+threading.Thread(target=lambda: list(map(call, come)), daemon=True).start()""" % comes)
 
     def test_ctrl_c(self):
         self.n.acquire()
