@@ -2,7 +2,12 @@
  * What a database on PostgreSQL costs above libpq itself: the same work written by hand with libpq, beside ours, in
  * turns.
  *
- *     store [URL]       CARET_TEST_URL otherwise; sh test/with_postgres.sh build/bench/store has a server of its own
+ *     taskset -c 1 sh test/with_postgres.sh taskset -c 0 build/bench/store       a server of its own
+ *     store [URL]                                                                CARET_TEST_URL otherwise
+ *
+ * The bars are for a client and a server that have a processor each, as above: then each trip is two wake-ups, as it is
+ * between machines.  Without the second taskset both share one, and a trip costs none, so that four trips are hardly
+ * dearer than two.  Without either, the scheduler does now this, now that: get is 15 or 80 us.  Which it was is told.
  *
  * All of it is SERIALIZABLE.  By hand: statements that are prepared, binary, in as few trips as they can be, with the
  * row of a token where ours has one, plans that use the index; "naive" is a trip for each statement.  The table is made
@@ -10,6 +15,7 @@
  */
 #include "measure.h"
 
+#include <sched.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -334,6 +340,35 @@ static int our_server(void)
     return pid;
 }
 
+/* The processor that a process is bound to; -1: several; -2: it is not on this machine.  pid 0: this one. */
+static int bound_to(pid_t pid)
+{
+    cpu_set_t set;
+    int at = 0;
+
+    if (sched_getaffinity(pid, sizeof set, &set) != 0)
+        return -2;
+    while (!CPU_ISSET(at, &set))
+        at++;
+    return CPU_COUNT(&set) == 1 ? at : -1;
+}
+
+static void tell_processors(void)
+{
+    int client = bound_to(0), server = bound_to(our_server());
+
+    if (server == -2)
+        puts("the server is on another machine");
+    else if (client < 0 || server < 0)
+        puts(
+            "client and server are not bound to processors, and a trip costs what the scheduler makes of it; "
+            "better:\ntaskset -c 1 sh test/with_postgres.sh taskset -c 0 build/bench/store");
+    else if (client == server)
+        puts("client and server share a processor: a trip costs no wake-up, and the bars are not for this");
+    else
+        puts("client and server have a processor each");
+}
+
 struct side {
     void (*work)(unsigned i);
     int server;
@@ -431,7 +466,7 @@ int main(int argc, char **argv)
     const char *url = address(argc, argv);
 
     if (url == NULL) {
-        puts("store: no address: sh test/with_postgres.sh build/bench/store");
+        puts("store: no address: taskset -c 1 sh test/with_postgres.sh taskset -c 0 build/bench/store");
         return 0;
     }
     open_ours(url);
@@ -440,6 +475,7 @@ int main(int argc, char **argv)
     connect_raw(url);
     sql("vacuum analyze");
     read_keys();
+    tell_processors();
     puts("                                         microseconds a call                      CPU: client      "
          "   server\n"
          "                                    by hand      ours  ratio  turns   bar  by hand    ours by hand "
