@@ -109,6 +109,30 @@ said() { (cd "$dir" && ydb_routines=. CARET_DB=$1 timeout "$patience" "$build/ca
 said "$dir/m.caret" file && said "$url" server && grep -qx 1000 "$dir/file" && keep diff "$dir/file" "$dir/server"
 note $? "a routine in M writes the same"
 
+# ------------------------------------------------------------------ load
+
+# Each commit has a token, of which a connection sweeps a thousand at a time.
+tokens() { pg_sql s 'select count(*) from caret.tokens'; }
+had=$(tokens)
+awk 'BEGIN {
+    for (i = 1; i <= 3000; i++) print "{\"node\":[\"^load\"," i "],\"value\":1}"
+    print "nonsense"
+}' | "$caret" load --db "$url" >"$dir/out" 2>"$dir/err"
+[ "$("$caret" get --db "$url" '^load(3000)')" = 1 ] && [ $(($(tokens) - had)) -lt 50 ]
+note $? "a load of 3,000 nodes is few commits: $(($(tokens) - had))"
+grep -q '3000 nodes loaded, 1 bad' "$dir/out" "$dir/err"
+note $? "what is before a bad line is there"
+mkfifo "$dir/slow"
+"$caret" load --db "$url" <"$dir/slow" >"$dir/out" 2>&1 9>&- &
+loading=$!
+exec 6>"$dir/slow"
+for i in 1 2 3; do echo "{\"node\":[\"^slow\",$i],\"value\":1}" >&6; done
+there() { [ "$("$caret" get --db "$url" '^slow(3)' 6>&-)" = 1 ]; }
+soon there
+note $? "what has come is there while more is waited for"
+exec 6>&-
+wait $loading
+
 # ------------------------------------------------------------------- bench
 
 keep "$caret" bench mix -n 1000 --count 100 -w 2 --mix AF --db "$(pg_url s)?caret_prefix=mixed" && grep -q 'F: read, modify, write' "$dir/out"

@@ -2,14 +2,18 @@
  * load.c - text to nodes: lines of ZWR, JSON lines and CSV; nested JSON is in read_json.c.
  *
  * Each node is set as a commit of its own (nothing waits for the disk), so whatever ends
- * a load leaves the lines before it; or all of them are one transaction.
+ * a load leaves the lines before it; or all of them are one transaction.  On a server a
+ * commit is a trip, and mostly a disk: there nodes are committed a batch at a time, at
+ * the latest before the input is waited for.
  *
  * The input is read in large pieces; a line lies in `buf` as a whole, and what is
  * escaped in it becomes bytes in place, as those are never more.  A bad line is
  * reported with its number and reason, and whoever started the load decides.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +22,12 @@
 #include "tool/c/host.h"
 #include "tool/c/transfer.h"
 
-#define PIECE (1u << 20)
-#define STEP  16384u /* nodes from one report of progress to the next */
+#define PIECE       (1u << 20)
+#define STEP        16384u /* nodes from one report of progress to the next */
+
+/* Of a batch.  A value that is larger is a batch alone, which any server takes. */
+#define BATCH_NODES 1000u
+#define BATCH_BYTES (1u << 20)
 
 int caret__load_bad(struct caret__load *l, const char *format, ...)
 {
@@ -43,6 +51,44 @@ int caret__load_room(struct caret__load *l, size_t n)
     return CARET_OK;
 }
 
+/* ------------------------------------------------------------ batches, on a server */
+
+static int end_batch(struct caret__load *l)
+{
+    unsigned n = l->batch;
+    int rc = n != 0 ? caret_commit(l->session) : CARET_OK;
+
+    if (rc != CARET_OK)
+        l->nodes -= n;
+    if (l->batches && caret_txn_level(l->session) > 0)
+        caret_rollback(l->session);
+    l->batch = 0;
+    l->batch_bytes = 0;
+    return rc;
+}
+
+static int set_in_batch(struct caret__load *l, caret_node *n, const char *value, size_t len)
+{
+    int rc = CARET_OK;
+
+    if (l->batch == BATCH_NODES || l->batch_bytes + len > BATCH_BYTES)
+        rc = end_batch(l);
+    if (rc == CARET_OK && caret_txn_level(l->session) == 0)
+        rc = caret_begin(l->session, 0);
+    if (rc == CARET_OK)
+        rc = caret_set(l->session, n, value, len);
+    if (rc == CARET_OK) {
+        l->batch++;
+        l->batch_bytes += len;
+    }
+    return rc;
+}
+
+static int set(struct caret__load *l, caret_node *n, const char *value, size_t len)
+{
+    return l->batches ? set_in_batch(l, n, value, len) : caret_set(l->session, n, value, len);
+}
+
 int caret__load_set(struct caret__load *l, caret_node *n, const char *value, size_t len)
 {
     int rc = CARET_OK;
@@ -50,7 +96,7 @@ int caret__load_set(struct caret__load *l, caret_node *n, const char *value, siz
     if (caret_node_is_local(n))
         return caret__load_bad(l, "a global begins with ^");
     if (!l->dry)
-        rc = caret_set(l->session, n, value, len);
+        rc = set(l, n, value, len);
     if (rc == CARET_E_VALUE2BIG)
         return caret__load_bad(l, "%s", caret_message());
     if (rc == CARET_OK && ++l->nodes % STEP == 0 && l->progress(l) != 0)
@@ -60,11 +106,23 @@ int caret__load_set(struct caret__load *l, caret_node *n, const char *value, siz
 
 /* ---------------------------------------------------------------------- input */
 
+static bool is_waited_for(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+
+    return poll(&p, 1, 0) == 0;
+}
+
 /* Have more of the input after what is there. */
 static int fill(struct caret__load *l)
 {
     ssize_t n;
 
+    if (l->batch != 0 && is_waited_for(l->fd)) {
+        int rc = end_batch(l);
+        if (rc != CARET_OK)
+            return rc;
+    }
     if (l->at > 0 && l->end == l->cap) {
         memmove(l->buf, l->buf + l->at, l->end - l->at);
         l->end -= l->at;
@@ -398,6 +456,8 @@ static int load(struct caret__load *l)
     if (rc != CARET_OK)
         return rc;
     rc = l->format == CARET__JSON ? load_document(l) : load_lines(l);
+    int ended = end_batch(l);
+    rc = ended != CARET_OK ? ended : rc;
     if (l->atomic && rc == CARET_OK)
         rc = caret_commit(l->session);
     if (caret_txn_level(l->session) > 0) {
@@ -411,8 +471,10 @@ int caret__load(struct caret__load *l)
 {
     int rc = caret_session_open(l->db, &l->session);
 
-    if (rc == CARET_OK)
+    if (rc == CARET_OK) {
+        l->batches = !l->atomic && !l->dry && caret_path(l->db)[0] != '/' && strstr(caret_path(l->db), "://");
         rc = load(l);
+    }
     caret_session_close(l->session);
     free(l->buf);
     free(l->value);

@@ -98,6 +98,9 @@ struct caret__load {
     int utf8;  /* zwr: what $C(128) to $C(255) mean */
     char *value;
     size_t value_cap;
+    int batches;    /* nodes are committed in batches */
+    unsigned batch; /* set, and not yet committed; bytes of their values */
+    size_t batch_bytes;
     char message[300];
 };
 
