@@ -1,4 +1,4 @@
--- lua5.4 pages.lua SOURCE TOOL: lists of names in the documents, beside what the program has.  A line for
+-- lua5.4 pages.lua SOURCE TOOL: names in the documents, beside what the program has.  A line for
 -- each name that is missing on a page, or that only the page has; the last one tells how many were looked at.
 
 local source = arg[1]
@@ -150,6 +150,44 @@ for line in read "tools/aarch64.sh":match "\nwhy_not%(%)\n(.-)esac":gmatch "\n  
 end
 if tonumber(text:match "Of the C tests (%d+) programs are not run") ~= #left_out then
     print(("%s: %d programs are not run on aarch64"):format(page, #left_out))
+end
+
+-- ---- on every page: names of C, and options of the tool's commands
+
+local function lines(command)
+    local pipe, got = assert(io.popen(("cd '%s' && %s"):format(source, command))), {}
+    for line in pipe:lines() do got[#got + 1] = line end
+    pipe:close()
+    return got
+end
+
+local names_of_c = {}
+local ONE_FOR_ALL = {["--db"] = true, ["--json"] = true} -- of a table that commands share
+for _, name in ipairs(lines "grep -rhowE 'caret_[a-z_0-9]+' include src front/tool cmake CMakeLists.txt") do
+    names_of_c[name] = true
+end
+local NOT_OF_C = {caret_lua = true, caret_m = true, caret__ = true} -- files, and a prefix
+for _, file in ipairs(lines "ls README.md CONTRIBUTING.md docs/*.md docs/*/*.md") do
+    local on_page = read(file)
+    for name in on_page:gmatch "%f[%w_]caret_[%l_%d]+" do
+        looked = looked + 1
+        if not names_of_c[name] and not NOT_OF_C[name] then
+            print(("%s names %s, which is not there"):format(file, name))
+        end
+    end
+    for name, rest in on_page:gmatch "%f[%w]caret (%w+) ([^`\n|;#]*)" do
+        local path = "front/tool/cmd/" .. name .. ".lua"
+        local there = name ~= "serve" and io.open(source .. "/" .. path) -- that takes all of redis.conf
+        if there then
+            there:close()
+            for option in (" " .. (rest:match "^(.-) %-%- " or rest)):gmatch "%f[%S]%-%-%l[%l-]*" do
+                looked = looked + 1
+                if not read(path):find(option, 1, true) and not ONE_FOR_ALL[option] then
+                    print(("%s: caret %s has no option %s"):format(file, name, option))
+                end
+            end
+        end
+    end
 end
 
 print(looked)
