@@ -132,7 +132,7 @@ end)
 
 D.nmod = operator(MOD, function(a, b)
     local x, y, units = alike(a, b)
-    if y == 0 or units ~= 1 and (x >= SAFE or x <= -SAFE or y >= SAFE or y <= -SAFE) then return nil end
+    if y == 0 or x >= SAFE or x <= -SAFE or y >= SAFE or y <= -SAFE then return nil end -- as in number.lua
     return x % y / units + 0
 end)
 

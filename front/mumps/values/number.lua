@@ -167,10 +167,13 @@ function N.idiv(a, b)
     return exact(IDIV, a, b)
 end
 
--- Lua's % is M's #: the sign is that of the divisor.
+local HALF = LIMIT / 2
+
+-- Lua's % is M's #: the sign is that of the divisor. It takes from x a multiple of y that may be greater
+-- by y; that must be below 2^53, too, or it is rounded.
 function N.mod(a, b)
     local x, y = number_of(a), number_of(b)
-    if y ~= 0 and x == x and y == y then return x % y + 0 end
+    if y ~= 0 and x < HALF and x > -HALF and y < HALF and y > -HALF then return x % y + 0 end
     return exact(MOD, a, b)
 end
 
