@@ -260,6 +260,32 @@ static int commit_one(caret_session *s, struct caret__batch *b, uint64_t *lsn)
     return rc == CARET_ROLLBACK ? CARET_RESTART : rc;
 }
 
+/* Is the key that is to be inserted there after all of its leaf's, but below the bound?  A set before was there too. */
+static bool is_appended(caret_session *s, const struct caret__at *at, const struct caret__op_view *op)
+{
+    struct caret__edge *edge = &s->leaves.edge;
+    if (caret__appends(edge, &s->global, at, op->key, op->klen))
+        return true;
+    caret__edge_learn(edge, &s->global, at, op->key, op->klen);
+    return caret__appends(edge, &s->global, at, op->key, op->klen);
+}
+
+/* Is the key of a set in the leaf of the one before, beside it?  Then the spot is made to tell it.  To be validated. */
+static bool is_beside(caret_session *s, const struct caret__spot *last, struct caret__spot *spot,
+                      const struct caret__op_view *op)
+{
+    struct caret__at at;
+    if (!caret__at_recall(&s->global, &at, last->pgno, last->version))
+        return false;
+    at.pos = caret__page_find_around(at.page, last->pos, op->key, op->klen, &at.found);
+    if (at.pos == CARET__PAGE_NOWHERE)
+        return false;
+    if (!caret__within(at.page, at.pos, at.found) && (at.pos != last->pos || !is_appended(s, &at, op)))
+        return false;
+    *spot = (struct caret__spot){at.version, at.pgno, (uint16_t)at.pos, at.found, 0};
+    return true;
+}
+
 /* Look for the places of the sets, so that there is little left to do under the mutex. */
 static int find_places(caret_session *s, struct caret__batch *b)
 {
@@ -268,12 +294,16 @@ static int find_places(caret_session *s, struct caret__batch *b)
     struct caret__leaf *l;
     struct caret__at at;
     uint32_t off = CARET__REC_HEAD;
+    unsigned strays = 0;
 
     for (uint32_t i = 0; caret__record_op(b->rec, b->size + CARET__REC_TAIL, &off, &op) == 1; i++) {
         struct caret__spot *spot = &b->spots[i];
         if (i < b->nspots && spot->version != 0 &&
             caret__at_recall(&s->global, &at, spot->pgno, spot->version))
             continue;
+        if (i != 0 && strays < CARET__STRAYS && is_beside(s, spot - 1, spot, &op))
+            continue;
+        strays++;
         int rc = caret__find_leaf(&s->leaves, &s->global, op.key, op.klen, &at, &l);
         if (rc != CARET_OK)
             return rc;

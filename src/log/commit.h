@@ -17,6 +17,10 @@ struct caret__spot {
 };
 #define CARET__SPOT_LEAF 2u /* the leaf is guessed, the position is not known */
 
+/* So many sets of a batch that were not beside the one before, and no more are looked for there: keys of a list come
+ * one after the other, those of most batches do not. */
+#define CARET__STRAYS    4u
+
 /* Computes the value to set from the old one, under the writer mutex: no blocking, no failing calls back.
  * old is NULL if there is none.  Returns CARET_OK, or an error: nothing is changed then. */
 typedef int caret__compute(void *ctx, const uint8_t *old, size_t old_len, const uint8_t **val, size_t *vlen);

@@ -38,6 +38,7 @@ struct plan {
     uint8_t goal_of[CARET__SPOTS];
     uint32_t mask; /* places in use - 1 */
     unsigned nslow;
+    unsigned strays;   /* sets that were looked for beside the one before, and were not there */
     uint64_t in_place; /* bytes of undo that the sets take at most in place */
     size_t longest;    /* value among those of the sets so far */
     struct goal goals[LEAVES];
@@ -61,6 +62,11 @@ static inline bool is_slow(const struct plan *plan, uint32_t i)
     return plan->goals[plan->goal_of[i]].slow;
 }
 
+static inline const struct caret__page *page_of(const struct caret__engine *e, uint32_t pgno)
+{
+    return caret__page_at(&e->pg, pgno, atomic_load_explicit(&e->pg.ptab[pgno].word, memory_order_relaxed));
+}
+
 /*
  * Bytes of undo that set i takes in place at most: header and slots, or an entry.  A set before it may have put the
  * value that this one replaces, or moved the slots from its position on.
@@ -69,8 +75,7 @@ static uint64_t undo_of(const struct caret__engine *e, struct plan *plan, const 
                         uint32_t i)
 {
     const struct caret__op_view *op = &plan->op[i];
-    uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
-    const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
+    const struct caret__page *p = page_of(e, spot->pgno);
     size_t old = spot->found ? caret__page_entry(p, spot->pos).vlen : 0;
     bool moves = op->kind == CARET__OP_DELETE ? spot->found : !spot->found;
     uint64_t moved = moves ? caret__page_count(p) - spot->pos + i : 0;
@@ -105,7 +110,7 @@ static bool make_plan(struct caret__engine *e, struct caret__batch *b, struct pl
     uint32_t off = CARET__REC_HEAD;
     bool slow = false;
 
-    plan->in_place = plan->longest = 0;
+    plan->in_place = plan->longest = plan->strays = 0;
     plan->mask = 7;
     while (plan->mask + 1 < 2 * b->nops)
         plan->mask = 2 * plan->mask + 1;
@@ -157,8 +162,28 @@ static void sets_in_general(struct caret__engine *e, const struct caret__batch *
     }
 }
 
+/* Find the key of set i anew in its leaf, which sets before it have changed: the last one, most often. */
+static inline void find_again(const struct caret__engine *e, const struct caret__batch *b, struct plan *plan,
+                              struct caret__spot *spot, uint32_t i)
+{
+    const struct caret__op_view *op = &plan->op[i];
+    const struct caret__page *p = page_of(e, spot->pgno);
+    unsigned pos = CARET__PAGE_NOWHERE;
+    bool found;
+
+    if (i != 0 && plan->strays < CARET__STRAYS && b->spots[i - 1].pgno == spot->pgno) {
+        pos = caret__page_find_around(p, b->spots[i - 1].pos, op->key, op->klen, &found);
+        plan->strays += pos == CARET__PAGE_NOWHERE;
+    }
+    CARET__ASSERT(pos == CARET__PAGE_NOWHERE || pos == caret__page_find(p, op->key, op->klen, &found));
+    if (pos == CARET__PAGE_NOWHERE)
+        pos = caret__page_find(p, op->key, op->klen, &found);
+    spot->pos = (uint16_t)pos;
+    spot->found = found;
+}
+
 /* Then those in place; their leaves are as they were, but for each other's changes. */
-static void sets_in_place(struct caret__engine *e, struct caret__batch *b, const struct plan *plan,
+static void sets_in_place(struct caret__engine *e, struct caret__batch *b, struct plan *plan,
                           struct caret__undo *u, uint64_t lsn)
 {
     CARET__ASSERT(b->nops <= CARET__SPOTS);
@@ -170,14 +195,8 @@ static void sets_in_place(struct caret__engine *e, struct caret__batch *b, const
             spot->version = 0;
             continue;
         }
-        if (atomic_load_explicit(&pte->version, memory_order_relaxed) !=
-            spot->version) { /* by a set before */
-            uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
-            bool found;
-            spot->pos = (uint16_t)caret__page_find(caret__page_at(&e->pg, spot->pgno, word), op->key,
-                                                   op->klen, &found);
-            spot->found = found;
-        }
+        if (atomic_load_explicit(&pte->version, memory_order_relaxed) != spot->version) /* by a set before */
+            find_again(e, b, plan, spot, i);
         if (op->kind == CARET__OP_SET)
             caret__change_leaf(e, u, spot, op->key, op->klen, op->val, op->vlen, lsn);
         else if (spot->found)

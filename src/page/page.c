@@ -246,6 +246,15 @@ unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_
     return find_from(p, head_count(p, w.lo, w.n, w.count, w.head), &w, key, len, found);
 }
 
+/* Compare slot i with the key suffix, whose head is h: <0, 0, >0 as entry_compare. */
+static inline int slot_compare(const struct caret__page *p, unsigned i, uint32_t h, const uint8_t *suffix,
+                               size_t len)
+{
+    uint32_t at_i = head_at(p, i);
+
+    return at_i != h ? (at_i > h) - (at_i < h) : entry_compare(p, i, suffix, len);
+}
+
 unsigned caret__page_find_after(const struct caret__page *p, unsigned i, const uint8_t *key, size_t len,
                                 bool *found)
 {
@@ -260,8 +269,7 @@ unsigned caret__page_find_after(const struct caret__page *p, unsigned i, const u
     if (c != 0)
         return c < 0 ? 0 : count;
     const uint8_t *suffix = key + plen;
-    uint32_t head = caret__key_head_behind(suffix, len - plen, plen), at_i = head_at(p, i);
-    c = at_i != head ? (at_i > head) - (at_i < head) : entry_compare(p, i, suffix, len - plen);
+    c = slot_compare(p, i, caret__key_head_behind(suffix, len - plen, plen), suffix, len - plen);
     *found = c == 0;
     return c >= 0 ? i : caret__page_find(p, key, len, found);
 }
@@ -284,6 +292,31 @@ unsigned caret__page_find_beside(const struct caret__page *p, unsigned i, const 
     if (c == 0)
         return i;
     return c < 0 && i + 1 == count ? count : CARET__PAGE_NOWHERE;
+}
+
+unsigned caret__page_find_around(const struct caret__page *p, unsigned i, const uint8_t *key, size_t len,
+                                 bool *found)
+{
+    const uint8_t *prefix;
+    unsigned plen = caret__page_prefix(p, &prefix), count = caret__page_count(p);
+
+    *found = false;
+    if (i > count || prefix_compare(prefix, plen, key, len) != 0)
+        return CARET__PAGE_NOWHERE;
+    const uint8_t *suffix = key + plen;
+    uint32_t head = caret__key_head_behind(suffix, len - plen, plen);
+    int c = i < count ? slot_compare(p, i, head, suffix, len - plen) : 1;
+    bool below = c < 0;
+    unsigned next = below ? i + 1 : i - 1; /* the slot between which and i the key is to be */
+    if (c == 0 || next >= count) {         /* or it is the first or the last one */
+        *found = c == 0;
+        return below ? next : i;
+    }
+    c = slot_compare(p, next, head, suffix, len - plen);
+    *found = c == 0;
+    if (c == 0)
+        return next;
+    return (c > 0) == below ? (below ? next : i) : CARET__PAGE_NOWHERE;
 }
 
 void caret__page_narrow(const struct caret__page *p, const uint8_t *key, size_t len, struct caret__window *w)

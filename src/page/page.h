@@ -238,6 +238,11 @@ unsigned caret__page_find_after(const struct caret__page *p, unsigned i, const u
 unsigned caret__page_find_beside(const struct caret__page *p, unsigned i, const uint8_t *key, size_t len,
                                  bool *found);
 
+/* The same for a caller that has just dealt with the slot i, at most the count, and now has a key near it: is it in the
+ * slot before i, or would a search find i or the one after it?  Else CARET__PAGE_NOWHERE. */
+unsigned caret__page_find_around(const struct caret__page *p, unsigned i, const uint8_t *key, size_t len,
+                                 bool *found);
+
 /* A search in three steps, where other work comes between, so that what the next one looks at has come:
  *   narrow   the slots that the hints leave for a key; they are asked for, as the prefix is
  *   locate   the first of them whose head is not below the key's; its entry is asked for

@@ -151,6 +151,35 @@ static void a_search_beside_a_slot_is_right_or_says_nothing(void **state)
     assert_true(told > 5000);
 }
 
+/* A search around a slot finds the key in the one before it, or what a search finds there or after it; else it
+ * says nothing. */
+static void a_search_around_a_slot_is_right_or_says_nothing(void **state)
+{
+    unsigned told = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 40000; i++) {
+        if (i < 8000)
+            random_edit(i / 2000, NULL);
+        struct pair p;
+        bool found, in_model;
+        random_pair(&p, below(4));
+        if (model.n != 0 && below(4) != 0)
+            p = model.p[below(model.n)];
+        if (below(3) == 0)
+            p.key[p.klen++] = (uint8_t)below(256);
+        unsigned right = model_find(&model, p.key, p.klen, &in_model), around = right + below(5) - 2;
+        unsigned at = caret__page_find_around(&page.page, around, p.key, p.klen, &found);
+        bool due = around <= model.n && has_prefix(&p) &&
+                   (right == around || right == around + 1 || (right + 1 == around && in_model));
+        assert_int_equal(at, due ? right : CARET__PAGE_NOWHERE);
+        if (due)
+            assert_int_equal(found, in_model);
+        told += due;
+    }
+    assert_true(told > 5000);
+}
+
 /* A search from a slot on, before which all keys are below the key, finds what a search finds. */
 static void a_search_after_lower_keys_is_a_search(void **state)
 {
@@ -306,6 +335,8 @@ static void readers_of_a_damaged_page_stay_inside(void **state)
         assert_true(caret__page_find(&bad.page, (const uint8_t *)"kka", 3, &found) <= n);
         unsigned beside = caret__page_find_beside(&bad.page, below(n + 2), (const uint8_t *)"kka", 3, &found);
         assert_true(beside <= n || beside == CARET__PAGE_NOWHERE);
+        unsigned around = caret__page_find_around(&bad.page, below(n + 2), (const uint8_t *)"kka", 3, &found);
+        assert_true(around <= n || around == CARET__PAGE_NOWHERE);
         for (unsigned s = 0; s < n; s++) {
             struct caret__entry e = caret__page_entry(&bad.page, s);
             assert_true(e.key >= bad.bytes && e.val + e.vlen <= bad.bytes + CARET__PAGE_SIZE);
@@ -322,6 +353,7 @@ int main(void)
         cmocka_unit_test_setup(a_refused_edit_changes_nothing, fresh),
         cmocka_unit_test_setup(a_search_finds_the_first_key_that_is_not_less, fresh),
         cmocka_unit_test_setup(a_search_beside_a_slot_is_right_or_says_nothing, fresh),
+        cmocka_unit_test_setup(a_search_around_a_slot_is_right_or_says_nothing, fresh),
         cmocka_unit_test_setup(a_search_after_lower_keys_is_a_search, fresh),
         cmocka_unit_test_setup(undo_restores_every_byte, fresh),
         cmocka_unit_test_setup(undo_entries_of_a_commit_before_do_not_count, fresh),
