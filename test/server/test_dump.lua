@@ -237,14 +237,14 @@ case("DEBUG HELP names what is there", function(c)
     local n = 0
     for _, line in ipairs(c("DEBUG", "HELP")) do
         local name = line:match("^[A-Z-]+")
-        if name and name ~= "DEBUG" then
+        if name and name ~= "DEBUG" and not line:find("SEGFAULT", 1, true) then -- they kill: test_own.lua
             local answer = line:find("<", 1, true) and c("DEBUG", name, "0.0") or c("DEBUG", name)
             local wrong = type(answer) == "table" and answer.error or ""
             is(wrong:match("^ERR unknown subcommand") or name, name)
             n = n + 1
         end
     end
-    is(n, 11)
+    is(n, 16)
     fails(c("DEBUG", "HELP", "x"), "ERR unknown subcommand")
 end)
 

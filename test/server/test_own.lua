@@ -350,17 +350,19 @@ case("DEBUG tells what Redis would make of a key", function(c)
     fails(c("DEBUG", "RELOAD", "x"), "ERR DEBUG RELOAD only supports")
 end)
 
-case("DEBUG SEGFAULT kills one worker, and its place is taken", function(c)
+case("DEBUG SEGFAULT and its like kill one worker, and its place is taken", function(c)
     local before = check.info(c, "worker_restarts")
-    local one = check.connect()
-    is(pcall(one, "DEBUG", "SEGFAULT"), false)
-    one:close()
-    check.wait(function()
-        local other = check.connect()
-        local fine, n = pcall(check.info, other, "worker_restarts")
-        other:close()
-        return fine and n == before + 1
-    end)
+    for i, name in ipairs({"SEGFAULT", "PANIC", "ASSERT", "OOM"}) do
+        local one = check.connect()
+        is(pcall(one, "DEBUG", name), false)
+        one:close()
+        check.wait(function()
+            local other = check.connect()
+            local fine, n = pcall(check.info, other, "worker_restarts")
+            other:close()
+            return fine and n == before + i
+        end)
+    end
 end)
 
 case("GEOADD NX XX, and DEBUG PAUSE-CRON", function(c)
