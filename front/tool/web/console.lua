@@ -217,8 +217,8 @@ function console.run(app, request)
     return {n = c.n}
 end
 
--- What does not look at a signal, as a wait for a lock in M, ends at the second one, with the console
--- (docs/m.md); what no signal ends is killed.
+-- What does not look at a signal, as a program that M's ZSYSTEM waits for and that ignores it, gets a second
+-- one; what no signal ends is killed, with the console.
 local function insist(app, c, statement)
     local again = true
     app.loop:every(STUCK, function()
