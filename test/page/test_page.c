@@ -151,6 +151,18 @@ static void a_search_beside_a_slot_is_right_or_says_nothing(void **state)
     assert_true(told > 5000);
 }
 
+/* One of the model's keys, mostly, or another; sometimes with a byte more. */
+static struct pair key_to_find(void)
+{
+    struct pair p;
+    random_pair(&p, below(4));
+    if (model.n != 0 && below(4) != 0)
+        p = model.p[below(model.n)];
+    if (below(3) == 0)
+        p.key[p.klen++] = (uint8_t)below(256);
+    return p;
+}
+
 /* A search around a slot finds the key in the one before it, or what a search finds there or after it; else it
  * says nothing. */
 static void a_search_around_a_slot_is_right_or_says_nothing(void **state)
@@ -161,13 +173,8 @@ static void a_search_around_a_slot_is_right_or_says_nothing(void **state)
     for (unsigned i = 0; i < 40000; i++) {
         if (i < 8000)
             random_edit(i / 2000, NULL);
-        struct pair p;
+        struct pair p = key_to_find();
         bool found, in_model;
-        random_pair(&p, below(4));
-        if (model.n != 0 && below(4) != 0)
-            p = model.p[below(model.n)];
-        if (below(3) == 0)
-            p.key[p.klen++] = (uint8_t)below(256);
         unsigned right = model_find(&model, p.key, p.klen, &in_model), around = right + below(5) - 2;
         unsigned at = caret__page_find_around(&page.page, around, p.key, p.klen, &found);
         bool due = around <= model.n && has_prefix(&p) &&
@@ -186,13 +193,8 @@ static void a_search_after_lower_keys_is_a_search(void **state)
     (void)state;
     for (unsigned i = 0; i < 2000; i++) {
         random_edit(i / 500, NULL);
-        struct pair p;
+        struct pair p = key_to_find();
         bool found, in_model;
-        random_pair(&p, below(4));
-        if (model.n != 0 && below(4) != 0)
-            p = model.p[below(model.n)];
-        if (below(3) == 0)
-            p.key[p.klen++] = (uint8_t)below(256);
         unsigned right = model_find(&model, p.key, p.klen, &in_model), less = below(4) % 3;
         unsigned at =
             caret__page_find_after(&page.page, right - (less < right ? less : right), p.key, p.klen, &found);
