@@ -1,8 +1,11 @@
 """python -m caret."""
 
+import os
+import pty
 import subprocess
 import sys
 
+import caret
 from support import Case, main
 
 
@@ -36,6 +39,49 @@ class Commands(Case):
             status, _, said = self.run_it(*arguments)
             self.assertEqual(status, 2)
             self.assertTrue(said.startswith("caret: ") or not arguments)
+
+    def raw(self, *arguments, **options):
+        return subprocess.run([sys.executable, "-m", "caret", *arguments], stdout=subprocess.PIPE,
+                              env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=True, **options).stdout
+
+    def test_bytes(self):
+        """A dump is in the form that `caret load` and zwr2str() of str take; what is a byte goes out as it is."""
+        values = {1: "\xc0\xd6\x85".encode(), 2: b"\xfe\0", b"\xff\x80": b"x", "\xe9": b"a\nb"}
+        self.n.settree(values)
+        lines = self.raw("dump", self.path).decode().splitlines()
+        self.assertEqual(lines[:2], ['^n(1)="\xc0\xd6"_$C(133)', "^n(2)=$ZCH(254)_$C(0)"])
+        for line in lines:
+            node, _, value = line.partition("=")
+            self.assertEqual(caret.parse(self.db, node).value, caret.zwr2str(value))
+        self.assertEqual(self.raw("ls", self.path, "^n"), b"1\n2\n\xc3\xa9\n\xff\x80\n")
+        self.assertEqual(self.raw("load", self.path, "^t", input=b'"\xff"'), b"")
+        self.assertEqual(self.db["^t"].bytes, b"\xff")
+
+    def test_nobody_reads_it(self):
+        self.n.value = 1
+        reads, writes = os.pipe()
+        os.close(reads)
+        done = subprocess.run([sys.executable, "-m", "caret", "dump", self.path], stdout=writes, stderr=subprocess.PIPE)
+        os.close(writes)
+        self.assertEqual((done.returncode, done.stderr), (2, b""))
+
+    def test_completion(self):
+        """The tabulator completes variables of the database, and names of Python."""
+        self.db["^oaks"].value, said = 7, b""
+        master, slave = pty.openpty()
+        child = subprocess.Popen([sys.executable, "-m", "caret", "repl", self.path], stdin=slave, stdout=slave,
+                                 stderr=slave, env={**os.environ, "TERM": "dumb", "INPUTRC": "/dev/null"})
+        os.close(slave)
+        os.write(master, b'db["^oa\t].value * 3\n' b'db.readon\t, 111 * 111\nexit()\n')
+        try:
+            while data := os.read(master, 4096):
+                said += data
+        except OSError:  # the other end is closed
+            pass
+        os.close(master)
+        self.assertEqual(child.wait(), 0)
+        self.assertIn(b"777", said)
+        self.assertIn(b"(False, 12321)", said)
 
 
 if __name__ == "__main__":

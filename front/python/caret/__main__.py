@@ -12,10 +12,16 @@ NODE is as ^oaks(1,"shadow").  Status: 0 well; 1 nothing to get, ls or tree, or 
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 import caret
+
+
+def _say(text: Any) -> None:
+    """A line, as UTF-8 whatever the terminal takes; what came of bytes that are not UTF-8 is those bytes."""
+    sys.stdout.buffer.write(str(text).encode("utf-8", "surrogateescape") + b"\n")
 
 
 def get(db: Any, node: Any) -> int:
@@ -32,7 +38,7 @@ def put(db: Any, node: Any, value: str) -> int:
 
 
 def incr(db: Any, node: Any, by: str = "1") -> int:
-    print(node.incr(by))
+    _say(node.incr(by))
     return 0
 
 
@@ -44,7 +50,7 @@ def kill(db: Any, node: Any) -> int:
 def ls(db: Any, node: Any = None) -> int:
     status = 1
     for name in db.names() if node is None else node:
-        print(name)
+        _say(name)
         status = 0
     return status
 
@@ -59,32 +65,32 @@ def dump(db: Any, node: Any = None) -> int:
 
 
 def _line(node: Any) -> None:
-    text = caret.str2zwr(node.bytes)
-    print("%s=%s" % (node, text.decode("utf-8", "surrogateescape") if isinstance(text, bytes) else text))
+    _say("%s=%s" % (node, caret.str2zwr(node.value)))  # of a str, as the node is: one mode for the line
 
 
 def tree(db: Any, node: Any) -> int:
     text = node.json(indent=2)
     if text is None:
         return 1
-    print(text)
+    _say(text)
     return 0
 
 
 def load(db: Any, node: Any) -> int:
-    node.setjson(sys.stdin.read())
+    node.setjson(sys.stdin.buffer.read())
     return 0
 
 
 def check(db: Any) -> int:
     findings = db.check()
-    print(*findings, sep="\n", end="\n" if findings else "")
+    for finding in findings:
+        _say(finding)
     return 1 if findings else 0
 
 
 def stat(db: Any) -> int:
     for name, number in db.stat().items():
-        print(name, number)
+        _say("%s %s" % (name, number))
     return 0
 
 
@@ -96,8 +102,33 @@ def backup(db: Any, target: str) -> int:
 def repl(db: Any) -> int:
     import code
 
-    code.interact("db is %r" % db.path, local={"db": db, "caret": caret}, exitmsg="")
+    names = {"db": db, "caret": caret}
+    _complete(db, names)
+    code.interact("db is %r" % db.path, local=names, exitmsg="")
     return 0
+
+
+def _complete(db: Any, names: dict[str, Any]) -> None:
+    """The tabulator completes names of Python, and the variables in db["^oa."""
+    try:
+        import readline
+        import rlcompleter
+    except ImportError:  # a Python may be built without
+        return
+    python = rlcompleter.Completer(names)
+    found: list[str] = []
+
+    def complete(text: str, state: int) -> Optional[str]:
+        line = readline.get_line_buffer()[: readline.get_begidx()]
+        if not line.endswith(('db["', "db['")):
+            return python.complete(text, state)
+        if state == 0:
+            found[:] = [name for name in db.names() if name.startswith(text)]
+        return found[state] if state < len(found) else None
+
+    readline.set_completer_delims(" \t\n`~!@#$&*()-=+[{]}\\|;:'\",<>/?")  # not ^ and %, which begin names
+    readline.set_completer(complete)
+    readline.parse_and_bind("tab: complete")
 
 
 # By name: the function, how many arguments after the file, is the first a node, and does it write.
@@ -125,7 +156,11 @@ def main(arguments: list[str]) -> int:
             if told and is_node:
                 told[0] = caret.parse(db, told[0])
             status: int = function(db, *told)
-            return status
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # `| head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # of what is not written yet, too
+        return 2
     except (caret.Error, ValueError, OSError) as e:
         print("caret: %s" % e, file=sys.stderr)
         return 2
