@@ -32,6 +32,30 @@ class Expire(Case):
         c.clear()
         self.assertEqual(self.n.data, 0)
 
+    def test_another_sets_it_between_two_steps(self):
+        """What has expired is not given out by the time of a new value."""
+        class Slow(Expiring):
+            def _alive(slow, sub):
+                self.cache.set("a", "new", 60)
+                return super()._alive(sub)
+
+        slow = Slow(self.n, clock=lambda: self.now)
+        for call in (lambda: slow.get("a"), lambda: slow.codec.loads(slow._data(slow._sub("a")))):
+            self.cache.set("a", "old", 5)
+            self.now += 10
+            self.assertEqual(call(), "new")
+
+    def test_times(self):
+        for seconds in (float("inf"), 1e300, 10**400):
+            self.cache.set("a", 1, seconds)
+            self.now += 1e9
+            self.assertEqual((self.cache.get("a"), self.n["t"].data), (1, 0))
+        with self.assertRaisesRegex(ValueError, "NaN"):
+            self.cache.set("a", 2, float("nan"))
+        self.assertEqual(self.cache.get("a"), 1)
+        self.cache.set("a", 2, -1)
+        self.assertIsNone(self.cache.get("a"))
+
     def test_keys_that_look_like_others(self):
         """A long key is kept by its hash; no short one is the same."""
         long = b"x" * 500
@@ -92,6 +116,31 @@ class Expire(Case):
             return x
 
         self.assertEqual((asyncio.run(later(7)), asyncio.run(later(7)), calls.count(7)), (7, 7, 1))
+
+    def test_memoize_knows_arguments_by_what_they_are(self):
+        """Not by whether two of them are one object."""
+        @memoize(self.n)
+        def join(*names):
+            return "".join(map(str, names))
+
+        one, other = ("".join(["o", "ak"]) for _ in range(2))
+        self.assertEqual((join(one, one), self.n["v"].count()), ("oakoak", 1))
+        self.assertEqual((join(one, other), self.n["v"].count()), ("oakoak", 1))
+        self.assertTrue(join.forget(other, one))
+        ring = [1]
+        ring.append(ring)
+        self.assertEqual((join(ring), join.forget(ring), join.forget(ring)), ("[1, [...]]", True, False))
+
+    def test_what_memoize_refuses(self):
+        def some():
+            yield 1
+
+        async def more():
+            yield 1
+
+        for body in (some, more):
+            with self.assertRaisesRegex(TypeError, "generator"):
+                memoize(self.n)(body)
 
     def test_memoize_as_a_method(self):
         calls = []
@@ -168,8 +217,8 @@ class Expire(Case):
         except ImportError:
             self.skipTest("Django is not installed")
         where = {"BACKEND": "caret.contrib.django.Cache", "LOCATION": self.path}
-        settings.configure(CACHES={"default": where}, SESSION_ENGINE="django.contrib.sessions.backends.cache")
-        from django.contrib.sessions.backends.cache import SessionStore
+        settings.configure(CACHES={"default": where}, SESSION_ENGINE="caret.contrib.django")
+        from caret.contrib.django import SessionStore
         from django.core.cache import cache, caches
 
         self.db.close()  # so that it is opened by the cache
@@ -195,6 +244,15 @@ class Expire(Case):
         session["user"] = 5
         session.save()
         self.assertEqual(SessionStore(session.session_key)["user"], 5)
+        self.ends_while_it_is_saved(SessionStore, session.session_key)
+        session.create()
+        session.set_expiry(-1)
+        session.save()
+        cache._cache.set("old", 1, 60)
+        cache._cache._clock, before = (lambda: 1e10), cache._cache._clock
+        SessionStore.clear_expired()
+        cache._cache._clock = before
+        self.assertEqual(cache._cache._index.data, 0)
         cache.clear()
         self.assertIsNone(cache.get("a"))
         small = type(caches["default"])(self.path, {"OPTIONS": {"NAME": "^small", "MAX_ENTRIES": 64}})
@@ -204,6 +262,24 @@ class Expire(Case):
         self.assertEqual((cache.get_many(map(str, range(200))).popitem(), small.get("199")), (("199", 199), 199))
         self.assertLess(sum(str(i) in small for i in range(200)), 66)
         self.assertTrue(all(str(i) in cache for i in range(200)))
+
+    def ends_while_it_is_saved(self, store, key):
+        """Another request ends a session: this one does not bring it back."""
+        from django.contrib.sessions.backends.base import UpdateError
+
+        class Late(store):
+            def _get_session(late, no_load=False):
+                if late.saves:
+                    cache = late._cache._cache
+                    Expiring(cache.db.session()["^django"]).delete(late._cache._key(late.cache_key, None))
+                return super()._get_session(no_load)
+
+        late = Late(key)
+        late.saves = False
+        late["user"] = 6
+        late.saves = True
+        self.assertRaises(UpdateError, late.save)
+        self.assertFalse(late.exists(key))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import io
 import itertools
 import operator
 import pickle
@@ -17,6 +18,7 @@ import time
 from typing import Any, Callable, Optional
 
 BATCH = 100
+FOREVER = 1e11  # s: three thousand years
 LONG = 200  # bytes: longer keys are kept by their hash
 BEGIN = 100  # bytes that it keeps of them
 
@@ -42,14 +44,14 @@ class Expiring:
         return expires is None or expires > self._clock()
 
     def _data(self, sub: bytes) -> Optional[bytes]:
-        data: Optional[bytes] = self._values[sub].bytes
-        return data if data is not None and self._alive(sub) else None
+        """Outside of a transaction others may set it between both steps.  So the time is first: with it second, the
+        time of a new value would count for the old one, which has expired."""
+        return self._values[sub].bytes if self._alive(sub) else None
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The value; the default if there is none, or it has expired."""
-        sub = self._sub(key)
-        data = self._values[sub].bytes
-        return self.codec.loads(data) if data is not None and self._alive(sub) else default
+        data = self._data(self._sub(key))
+        return self.codec.loads(data) if data is not None else default
 
     def has(self, key: Any) -> bool:
         return self._data(self._sub(key)) is not None
@@ -62,6 +64,10 @@ class Expiring:
         self._values[sub].kill()
 
     def _put(self, sub: bytes, data: bytes, seconds: Optional[float]) -> None:
+        if seconds is not None and not seconds < FOREVER:
+            if seconds != seconds:
+                raise ValueError("a value expires after so many seconds, not after NaN")
+            seconds = None
         self._forget(sub)
         if seconds is not None and seconds <= 0:
             return  # it has expired already
@@ -193,6 +199,21 @@ class Expiring:
         return count
 
 
+def _pickled(what: Any) -> bytes:
+    """Without what tells that two parts are the same object, not only equal ones, unless they go round in a circle."""
+    for fast in (True, False):
+        made = io.BytesIO()
+        pickler = pickle.Pickler(made, 4)
+        pickler.fast = fast
+        try:
+            pickler.dump(what)
+            break
+        except (ValueError, RecursionError):
+            if not fast:
+                raise
+    return made.getvalue()
+
+
 def memoize(node: Any, expire: Optional[float] = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: keep what a function, or an async one, returns for its arguments, below a node.
 
@@ -206,9 +227,12 @@ def memoize(node: Any, expire: Optional[float] = None) -> Callable[[Callable[...
         if not callable(function):
             raise TypeError("memoize() takes a function: @db.memoize, or @db.memoize(expire=60)")
 
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError("memoize() keeps what a function returns, and a generator can't be kept; make a list")
+
         def key(args: Any, kw: Any) -> bytes:
             name = "%s.%s" % (function.__module__, function.__qualname__)
-            return pickle.dumps((name, args, sorted(kw.items())), 4)
+            return _pickled((name, args, sorted(kw.items())))
 
         def keep(k: bytes, value: Any) -> Any:
             cache.set(k, (value,), expire)

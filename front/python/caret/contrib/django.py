@@ -1,7 +1,7 @@
 """A cache and sessions for Django.
 
     CACHES = {"default": {"BACKEND": "caret.contrib.django.Cache", "LOCATION": "/var/lib/app/cache.caret"}}
-    SESSION_ENGINE = "django.contrib.sessions.backends.cache"
+    SESSION_ENGINE = "caret.contrib.django"
 
 With OPTIONS = {"NAME": "^other"} it is below another variable.  MAX_ENTRIES and CULL_FREQUENCY are as in Django, but
 nothing is forgotten for its number unless MAX_ENTRIES is given; it is looked at by each set of a small cache, and by one
@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from django.contrib.sessions.backends.cache import SessionStore as CacheSession
+from django.core.cache import caches
 from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
 
 from caret.expiring import Expiring
@@ -93,3 +95,26 @@ class Cache(BaseCache):  # type: ignore[misc,unused-ignore]
 
     async def aclear(self) -> None:
         self.clear()
+
+
+class SessionStore(CacheSession):  # type: ignore[misc,unused-ignore]
+    """Sessions in the cache that SESSION_CACHE_ALIAS names, which is a Cache of this module."""
+
+    def save(self, must_create: bool = False) -> None:
+        """It is looked for, and set, in one transaction: what a request has ended another one does not bring back."""
+        self._cache._cache.db.run(super().save, must_create)
+
+    async def asave(self, must_create: bool = False) -> None:
+        self.save(must_create)
+
+    @classmethod
+    def clear_expired(cls) -> None:
+        """For `manage.py clearsessions`."""
+        from django.conf import settings  # at the top stubtest would look into it, which takes settings
+
+        while getattr(caches[settings.SESSION_CACHE_ALIAS], "_cache").cull():
+            pass
+
+    @classmethod
+    async def aclear_expired(cls) -> None:
+        cls.clear_expired()
