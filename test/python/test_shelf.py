@@ -2,10 +2,17 @@
 
 import json
 import os
+import tempfile
+import unittest
 
 import caret
 from caret import dbm, shelf
 from support import Case, main
+
+try:
+    from test import mapping_tests  # of the interpreter's own tests; Debian leaves it out
+except ImportError:
+    mapping_tests = None
 
 
 class Shelves(Case):
@@ -94,8 +101,20 @@ class Shelves(Case):
         finally:
             shelf._lock.release()
 
-    def test_wrong_flag(self):
+    def test_wrong_flag_or_name(self):
         self.assertRaises(ValueError, shelf.open, self.path, "x")
+        for module in (shelf, dbm):
+            with self.assertRaisesRegex(ValueError, "of this thread"):
+                module.open(self.path, "c", name="plans")
+
+    def test_a_closed_one(self):
+        for one in (self.open(writeback=True), dbm.open(self.path + "2", "c")):
+            one["a"] = "1"
+            one.close()
+            self.assertEqual((one.close(), one.sync()), (None, None))
+            for call in (lambda: one["a"], lambda: list(one), lambda: len(one), lambda: "a" in one, lambda: one.pop("a"),
+                         lambda: one.__setitem__("a", "2")):
+                self.assertRaises((ValueError, caret.Closed), call)
 
 
 class Dbms(Case):
@@ -125,6 +144,62 @@ class Dbms(Case):
         with dbm.open(path, "n") as d:
             self.assertEqual(d.keys(), [])
         self.assertEqual(dbm.whichdb(path), "caret.dbm")
+
+
+def _protocol(opened, values, text=str):
+    """CPython's own tests of what a dict is, on a new one of each kind."""
+
+    class Protocol(mapping_tests.BasicTestMappingProtocol):
+        def setUp(self):
+            self.folder = tempfile.TemporaryDirectory(prefix="caret-python-")
+            self.addCleanup(self.folder.cleanup)
+
+        def _reference(self):
+            return {text("key%d" % i): value for i, value in enumerate(values)}
+
+        def _empty_mapping(self):
+            made, close = opened(os.path.join(self.folder.name, "%d.caret" % len(os.listdir(self.folder.name))))
+            self.addCleanup(close)
+            return made
+
+        def _full_mapping(self, data):
+            made = self._empty_mapping()
+            made.update(data)
+            return made
+
+    return Protocol
+
+
+def _shelf(**options):
+    def opened(path):
+        made = shelf.open(path, **options)
+        return made, made.close
+
+    return opened
+
+
+def _dbm(path):
+    made = dbm.open(path, "c")
+    return made, made.close
+
+
+def _mapping(path):
+    db = caret.open(path)
+    return db["^m"].mapping(), db.close
+
+
+if mapping_tests:
+    class ShelfProtocol(_protocol(_shelf(), ["a", 2, (3,)]), unittest.TestCase):
+        pass
+
+    class WritebackProtocol(_protocol(_shelf(writeback=True), ["a", 2, [3]]), unittest.TestCase):
+        pass
+
+    class DbmProtocol(_protocol(_dbm, [b"a", b"", b"\xff"], str.encode), unittest.TestCase):
+        pass
+
+    class MappingProtocol(_protocol(_mapping, ["a", "", "3"]), unittest.TestCase):
+        pass
 
 
 if __name__ == "__main__":

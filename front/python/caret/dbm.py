@@ -13,7 +13,7 @@ from typing import Any, Optional, Union
 
 import caret
 
-from .shelf import release, removed, shared
+from .shelf import check_name, release, removed, shared
 
 error = (caret.Error, OSError)
 Text = Union[str, bytes]
@@ -91,8 +91,9 @@ class Dbm(MutableMapping[Text, bytes]):
         return None if found is None else found.sub[1:].encode("utf-8", "surrogateescape")
 
     def sync(self) -> None:
-        """Wait until the disk has it."""
-        self._node.db.sync()
+        """Wait until the disk has it; of a closed one nothing."""
+        if self._node is not None:
+            self._node.db.sync()
 
     def close(self) -> None:
         """It can't be used any more."""
@@ -111,6 +112,7 @@ def open(file: Any, flag: str = "r", mode: int = 0o666, name: str = "^dbm") -> D
     """Open a file: 'r' to read, 'w' to write, 'c' to make it if need be, 'n' to begin with an empty one."""
     if flag not in ("r", "w", "c", "n"):
         raise ValueError("flag must be one of 'r', 'w', 'c', or 'n', not %r" % (flag,))
+    check_name(name)
     if flag in "rw" and not os.path.exists(file):
         raise FileNotFoundError(2, "No such file or directory", os.fsdecode(file))
     db = shared(file, create=flag in "cn", readonly=flag == "r" and not os.access(file, os.W_OK))

@@ -30,6 +30,12 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
+def check_name(name: str) -> None:
+    """What is kept is kept in a file."""
+    if not name.startswith("^"):
+        raise ValueError("a name begins with ^, as in '^shelf', not %r: that is a variable of this thread" % (name,))
+
+
 def removed(node: Any) -> bool:
     """Delete the value of the node: whether it had one, in one step."""
 
@@ -122,7 +128,9 @@ class Shelf(MutableMapping[str, Any]):
         return sum(1 for _ in self)
 
     def sync(self) -> None:
-        """Write what writeback=True kept, and wait for the disk."""
+        """Write what writeback=True kept, and wait for the disk; of a closed one nothing."""
+        if self.node is None:
+            return
         for key, value in list(self.cache.items()):
             self[key] = value
         self.cache.clear()
@@ -153,6 +161,7 @@ def open(path: Any, flag: str = "c", codec: Any = pickle, writeback: bool = Fals
         raise ValueError("flag is 'r', 'w', 'c' or 'n', not %r" % (flag,))
     if protocol is not None:
         codec = _Protocol(protocol)
+    check_name(name)
     db = shared(path, create=flag in "cn", readonly=flag == "r")
     if flag == "n":
         db[name].kill()
