@@ -103,6 +103,7 @@ struct caret__py_owner {
     PyObject *db;      /* of a Session: its Database */
     PyObject *path;    /* str */
     PyObject *options; /* dict, as they were given */
+    PyObject *weak;    /* weak references to it */
     bool readonly;
 };
 

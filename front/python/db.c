@@ -6,7 +6,9 @@
  */
 #include "python/binding.h"
 
+#include <stddef.h>
 #include <string.h>
+#include <structmember.h>
 
 static struct caret__py_owner *as_owner(PyObject *o)
 {
@@ -205,6 +207,10 @@ static void dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     int rc;
 
+    if (o->db == NULL && o->core != NULL)
+        o->core->owner = NULL; /* before others are told: it is not to be found any more */
+    if (o->weak != NULL)
+        PyObject_ClearWeakRefs(self);
     if (o->own != NULL && !o->core->closing) {
         caret__py_link_close(o->own);
         o->own->spare = true;
@@ -212,7 +218,6 @@ static void dealloc(PyObject *self)
     if (o->db == NULL && o->core != NULL) {
         PyObject *kind, *value, *trace;
         PyErr_Fetch(&kind, &value, &trace);
-        o->core->owner = NULL;
         caret__py_core_close(o->core, false, &rc);
         caret__py_core_free(o->core);
         PyErr_Restore(kind, value, trace);
@@ -360,6 +365,12 @@ static PyGetSetDef getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+/* So that both can be in a WeakKeyDictionary. */
+static PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct caret__py_owner, weak), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
 #define WITH_NAMES(f) (PyCFunction)(void (*)(void)) f, METH_VARARGS | METH_KEYWORDS
 static const PyMethodDef own_methods[] = {
     {"close", close_database, METH_NOARGS, "Close it; calls that sleep end with caret.Closed."},
@@ -392,7 +403,8 @@ static void join_methods(PyMethodDef *to, const PyMethodDef *own)
 
 #define COMMON                                                                                               \
     {Py_tp_dealloc, dealloc}, {Py_tp_repr, repr}, {Py_tp_iter, iterate}, {Py_tp_getset, getset},             \
-        {Py_mp_subscript, subscript}, {Py_mp_ass_subscript, assign}, {Py_sq_contains, contains},             \
+        {Py_tp_members, members}, {Py_mp_subscript, subscript}, {Py_mp_ass_subscript, assign},               \
+        {Py_sq_contains, contains},                                                                          \
     {                                                                                                        \
         0, NULL                                                                                              \
     }

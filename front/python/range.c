@@ -257,6 +257,21 @@ static PyObject *count(PyObject *self, PyObject *none)
     return PyErr_Occurred() ? NULL : PyLong_FromSsize_t(n);
 }
 
+/* What makes it again: node, begin, end, is it a prefix, backwards, limit */
+static PyObject *get_bounds(PyObject *self, void *closure)
+{
+    const struct caret__py_bounds *b = &as_range(self)->bounds;
+    PyObject *limit_or_none = b->limit < 0 ? Py_NewRef(Py_None) : PyLong_FromSsize_t(b->limit);
+
+    (void)closure;
+    if (limit_or_none == NULL)
+        return NULL;
+    return Py_BuildValue("(OOOiiN)", (PyObject *)as_range(self)->node, b->from != NULL ? b->from : Py_None,
+                         b->to != NULL ? b->to : Py_None, b->flags == CARET_RANGE_PREFIX, (int)b->back,
+                         limit_or_none);
+}
+
+static PyGetSetDef getset[] = {{"_bounds", get_bounds, NULL, NULL, NULL}, {NULL, NULL, NULL, NULL, NULL}};
 static PyMethodDef methods[] = {
     {"keys", keys, METH_NOARGS, "The subscripts."},
     {"values", values, METH_NOARGS, "The values; None where there is none."},
@@ -275,6 +290,7 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, dealloc},
     {Py_tp_iter, iterate},
     {Py_tp_methods, methods},
+    {Py_tp_getset, getset},
     {Py_tp_doc, "Some of the children of a node, in order.  node[2:10], node.prefix('ab')"},
     {0, NULL},
 };

@@ -12,6 +12,7 @@ import os
 import pickle
 import sys
 import unittest
+import weakref
 
 import caret
 from support import Case, main
@@ -158,11 +159,12 @@ MODULE = {
 }
 HIDDEN = {  # what the stubs do not have, and programs use all the same
     "repr": lambda t: (repr(t.n[1]), str(t.n), repr(t.db)), "pickle": lambda t: pickle.loads(pickle.dumps(t.n[1])),
+    "pickle range": lambda t: pickle.loads(pickle.dumps(t.n["a":TEXT].limit(2))), "weak": lambda t: weakref.ref(t.db.session()),
     "==": lambda t: (t.n == t.n[1], t.n != 5), "_put": lambda t: t.n["p"]._put("x", 8, "y"), "raise": lambda t: swallowed(
         lambda: t.n[None]), "raise value": lambda t: swallowed(lambda: t.n.set(None)),
     "raise name": lambda t: swallowed(lambda: t.db["bad name"]), "long": lambda t: (t.n["l"].set("x" * 100000), t.n["l"].value),
 }
-RAISES = ("release", "rollback", "restart", "raise", "raise value", "raise name", "pickle")
+RAISES = ("release", "rollback", "restart", "raise", "raise value", "raise name", "pickle", "pickle range")
 PLAIN = {"Database": {**OWNER, "session": session_of}, "Session": OWNER, "Node": NODE, "Range": RANGE, "": MODULE}
 
 

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import warnings
+import weakref
 from functools import partial
 from operator import call
 
@@ -243,6 +244,14 @@ class Oak(caret.Node):
         self.rings = rings
 
 
+class Ash(caret.Node):
+    def __getstate__(self):
+        return self.ages
+
+    def __setstate__(self, state):
+        self.again = state
+
+
 class Pickles(Case):
     def test_nodes(self):
         node = self.n[1]["x"]["\udcff"]
@@ -264,6 +273,36 @@ class Pickles(Case):
         oak.itself = oak
         again = copy.deepcopy(oak)
         self.assertIs(again.itself, again)
+
+    def test_a_class_with_a_state_of_its_own(self):
+        node = Ash(self.n)
+        node.seen, node.ages = 5, [1]
+        for made in (pickle.loads(pickle.dumps(node)), copy.copy(node), copy.deepcopy(node)):
+            self.assertEqual((made, made.again, hasattr(made, "seen")), (node, [1], False))
+        self.assertIs(copy.copy(node).again, node.ages)
+        self.assertIsNot(copy.deepcopy(node).again, node.ages)
+
+    def test_ranges_and_views(self):
+        for i in range(9):
+            self.n[i].value, self.n["a%d" % i].value = i, i
+        for some in (self.n[2:5], self.n["a3":], self.n[:3].reversed(limit=2), self.n.prefix("a").limit(4),
+                     self.n.view(int)[3:5:-1]):
+            again = pickle.loads(pickle.dumps(some))
+            self.assertEqual((list(again.items()), list(reversed(again))), (list(some.items()), list(reversed(some))))
+        for view in (self.db.view(int), self.db.view(), self.db.view("json")):
+            value = pickle.loads(pickle.dumps(view))["^n", 3].value
+            self.assertEqual((value, type(value)), (view["^n", 3].value, type(view["^n", 3].value)))
+
+    def test_weak_references(self):
+        """To databases and sessions: whoever keeps something for each does not keep it open."""
+        db = caret.open(self.path + "2")
+        path, told = db.path, []
+        kept = weakref.WeakKeyDictionary({db: 1, db.session(): 2})
+        self.assertEqual(list(kept.values()), [1])  # the session is gone
+        watched = weakref.ref(db, lambda _: told.append(caret._core.find(path)))
+        self.assertIs(watched(), db)
+        del db
+        self.assertEqual((len(kept), watched(), told), (0, None, [None]))
 
     def test_copies_of_what_does_not_change(self):
         memory = caret.open(":memory:")

@@ -59,6 +59,9 @@ class DatabaseView:
     def __contains__(self, key):
         return key in self.db
 
+    def __reduce__(self):
+        return database_view, (self.db, self._view.how if self._view else str)
+
 
 def database_view(self, values=str):
     """db.view(values=bytes)["^x"].value is bytes; see Node.view."""
@@ -96,25 +99,40 @@ def _reduce_node(node):
     path, options = _reduce_database(node.db)[1]
     how = node._view.how if node._view else None
     kind = None if type(node) is Node else type(node)
-    return _reopen_node, (path, options, node.name, node.subs, how, kind), getattr(node, "__dict__", None) or None
+    return _reopen_node, (path, options, node.name, node.subs, how, kind), node.__getstate__()
+
+
+def _with_state(node, state):
+    if hasattr(node, "__setstate__"):
+        node.__setstate__(state)
+    elif state:
+        node.__dict__.update(state)
+    return node
 
 
 def _copy_node(node):
     """Addresses do not change, so a copy is the node itself; one of a class of the program's has attributes, too."""
     if not hasattr(node, "__dict__"):
         return node
-    made = Node.__new__(type(node), node)
-    made.__dict__.update(node.__dict__)
-    return made
+    return _with_state(Node.__new__(type(node), node), node.__getstate__())
 
 
 def _deepcopy_node(node, memo):
+    if not hasattr(node, "__dict__"):
+        return node
     import copy
 
-    made = memo[id(node)] = _copy_node(node)
-    if made is not node:
-        made.__dict__.update(copy.deepcopy(node.__dict__, memo))
-    return made
+    made = memo[id(node)] = Node.__new__(type(node), node)
+    return _with_state(made, copy.deepcopy(node.__getstate__(), memo))
+
+
+def _range(node, begin, end, prefix, back, limit):
+    made = node.prefix(begin) if prefix else node[begin:end]
+    return (made.reversed if back else made.limit)(limit)
+
+
+def _reduce_range(some):
+    return _range, some._bounds
 
 
 def _itself(self):
@@ -213,6 +231,7 @@ def attach(database, session, node):
     for f in (view, add, swap, replace, random, mapping, tree, settree, json, setjson, records):
         setattr(node, f.__name__, f)
     node.__reduce__, node.__copy__, node.__deepcopy__ = _reduce_node, _copy_node, _deepcopy_node
+    Range.__reduce__ = _reduce_range
     for kind in (database, session, Range, View):
         kind.__copy__, kind.__deepcopy__ = _itself, _itself_deep
     for owner in (database, session):
