@@ -244,8 +244,44 @@ class Functions(unittest.TestCase):
         self.assertEqual(os.waitpid(pid, 0)[1], 0)
 
     def test_zwr(self):
-        for value in (b"", b"a", b'"', b"\0\1x\x80", bytes(range(256))):
+        for value in (b"", b"a", b'"', b"\0\1x\x80", bytes(range(256)), b"1", b"-1.5", b".5", b"-0", b"1E5", b"07"):
             self.assertEqual(yottadb.zwr2str(yottadb.str2zwr(value)), value)
+        self.assertEqual([yottadb.str2zwr(value) for value in ("1", "-.5", "-0.5", "07", b"\0\xffa\x80", "\xe9")],
+                         [b"1", b"-.5", b'"-0.5"', b'"07"', b'$C(0,255)_"a"_$C(128)', b'"\xc3\xa9"'])
+        texts = {"-1.5": b"-1.5", "00": b"00", "-": b"-", '"a"_': b"a", '"a""b"_$c(0,7)_1': b'a"b\0\x07' + b"1",
+                 '"a': b"", "$C(1,": b"\1", "$C(1,2": b"", "$C(256)": b"", "$CHAR(5)": b"", "1E5": b"", "$C()": b"", '"a"1': b"",
+                 "$ZCH(255)": b"\xff", "1_2": b""}
+        self.assertEqual({text: yottadb.zwr2str(text) for text in texts}, texts)
+        os.environ["ydb_chset"] = "UTF-8"
+        self.addCleanup(os.environ.pop, "ydb_chset")
+        self.assertEqual([yottadb.str2zwr(value) for value in ("\xe9\x85", b"a\xff")],
+                         [b'"\xc3\xa9"_$C(133)', b'"a"_$ZCH(255)'])
+        self.assertEqual([yottadb.zwr2str(text) for text in ("$C(233)", "$ZCH(233)", "$C(55296)", "$ZCH(256)")],
+                         [b"\xc3\xa9", b"\xe9", b"", b""])
+
+    def test_messages_of_the_system(self):
+        self.assertEqual([yottadb.message(number) for number in (2, 1000)],
+                         ["%SYSTEM-E-ENO2, No such file or directory", "%SYSTEM-E-ENO1000, Unknown error 1000"])
+        self.assertRaises(OverflowError, yottadb.message, 1 << 31)
+        self.assertRaises(yottadb.YDBError, yottadb.message, -5)
+
+    def test_backwards_from_an_empty_subscript(self):
+        """It is not told by subscript_previous(); what lies before it is not lost for that."""
+        yottadb.set("^t", (), "0")
+        yottadb.set("^t", ("1",), "1")
+        yottadb.set("^t", ("x", "", "y", ""), "2")
+        self.assertEqual(list(reversed(yottadb.nodes("^t"))), [(b"x", b"", b"y", b""), (b"1",), ()])
+        self.assertEqual(list(yottadb.nodes("^t")), [(), (b"1",), (b"x", b"", b"y", b"")])
+
+    def test_what_is_told_first(self):
+        """Of several things that are wrong, as YDBPython does."""
+        for call, what in ((lambda: yottadb.set(5, (5,), 5), "item 0"), (lambda: yottadb.set("x" * 32, (), 5), "length 32"),
+                           (lambda: yottadb.set("1bad", (), 5), "^argument is not"),
+                           (lambda: yottadb.data(5, ["1"] * 32), "sequence length 32"),
+                           (lambda: yottadb.subscript_previous("$ztrap", ("",)), "ISVSUBSCRIPTED"),
+                           (lambda: list(yottadb.nodes("$zyrelease", ("1",))), "ydb_data_s")):
+            with self.assertRaisesRegex((TypeError, ValueError, yottadb.YDBError), what):
+                call()
 
 
 if __name__ == "__main__":

@@ -100,7 +100,11 @@ def message(number: int) -> str:
         return "%YDB-I-TPROLLBACK, The transaction is to be rolled back"
     if number == YDB_LOCK_TIMEOUT:
         return "%YDB-I-LOCKTIMEOUT, The lock was not obtained in time"
+    if number > 0x7FFFFFFF:
+        raise OverflowError("signed integer is greater than maximum")
     found = TEXT.get(abs(number))
+    if found is None and 0 < number < min(TEXT):
+        return "%%SYSTEM-E-ENO%d, %s" % (number, os.strerror(number))
     if found is None:
         raise error("UNKNOWNSYSERR", number)
     return "%%YDB-%s-%s, %s" % (letter(abs(number)), *found)

@@ -66,7 +66,7 @@ class NodesIter:
         return self
 
     def _first(self) -> Optional[tuple[Any, ...]]:
-        return () if not self.subsarray and low.data(self.name) % 10 else None
+        return () if low.data(self.name) % 10 and not self.subsarray else None
 
     def __next__(self) -> tuple[bytes, ...]:
         if not self._begun:
@@ -97,14 +97,20 @@ class NodesIterReversed(NodesIter):
             if at[-1] not in ("", b""):
                 return None
             at = at[:-1]  # from the end
+        at = self._last_of(at)
+        while low.data(self.name, at) == 10:  # below it there is but the empty subscript, which is not told
+            at = self._last_of((*at, ""))
+        if not low.data(self.name, at) % 10:
+            return None
+        return tuple(s.encode("utf-8", "surrogateescape") if isinstance(s, str) else s for s in at)
+
+    def _last_of(self, at: tuple[Any, ...]) -> tuple[Any, ...]:
         try:
             while len(at) < YDB_MAX_SUBS:
                 at = (*at, low.subscript_previous(self.name, (*at, "")))
         except YDBNodeEnd:
             pass
-        if not low.data(self.name, at) % 10:
-            return None
-        return tuple(s.encode("utf-8", "surrogateescape") if isinstance(s, str) else s for s in at)
+        return at
 
     def _step(self, name: Text, subs: tuple[Any, ...]) -> tuple[bytes, ...]:
         return low.node_previous(name, subs)

@@ -15,7 +15,7 @@ import caret
 from caret import _core
 
 from . import _arguments as arguments
-from . import _locals
+from . import _locals, _zwr
 from ._errors import (CONSTANTS, NUMBER, YDB_DEL_NODE, YDB_DEL_TREE, YDB_LOCK_MAX_NODES, YDB_MAX_STR,
                       YDB_OK, YDB_TP_RESTART, YDB_TP_ROLLBACK, YDBDeferHandler, YDBError, YDBException,
                       YDBLockTimeoutError, YDBNodeEnd, YDBNotOk, YDBPythonError, YDBTPException, YDBTPRestart,
@@ -148,7 +148,8 @@ def _place(varname: Any, subsarray: Any, function: str) -> Any:
     node = _known(varname, subsarray)
     if node is not None:
         return node
-    name, subs = arguments.name(varname), arguments.subscripts(subsarray)
+    subs = arguments.subscripts(subsarray)  # what is wrong with them is told first
+    name = arguments.name(varname)
     if name.startswith("$"):
         raise _unsupported(name, subs, function)
     if not _NAME.match(name):
@@ -195,6 +196,9 @@ def set(varname: Text, subsarray: Subs = (), value: Optional[Text] = "") -> None
     if node is None:
         if isinstance(varname, (str, bytes)) and varname[:1] in ("$", b"$"):
             return _set_special(arguments.name(varname), arguments.subscripts(subsarray), arguments.text(value))
+        if value.__class__ not in _PLAIN:
+            arguments.subscripts(subsarray), arguments.name(varname)  # what is wrong with them is told first
+            value = arguments.text(value)
         node = _place(varname, subsarray, "set")
     if value.__class__ not in _PLAIN or len(value) > _SHORT:
         value = arguments.text(value)
@@ -257,6 +261,8 @@ def _beside(varname: Text, subsarray: Subs, function: str, which: str) -> bytes:
             raise node_end()
         return name.encode()
     if which == "previous" and subsarray and subsarray[-1] in ("", b""):
+        if arguments.name(varname).startswith("$"):
+            _place(varname, subsarray, function)  # which tells what is wrong with it
         found = _step(varname, subsarray[:-1], function, "last")
     else:
         found = _step(varname, subsarray, function, which)
@@ -526,43 +532,15 @@ def release() -> str:
 
 def str2zwr(input: Text) -> bytes:
     """ZWR text of a string."""
-    value = arguments.text(input)
-    if _utf8():
-        text = caret.str2zwr(value)
-        return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
-    parts = [_zwr_part(m) for m in re.finditer(rb"([\x00-\x1f\x7f-\x9f]+)|[^\x00-\x1f\x7f-\x9f]+", value)]
-    made = b"_".join(parts) or b'""'
+    made = _zwr.written(arguments.text(input), _utf8())
     if len(made) > YDB_MAX_STR + 2:
         raise error("INVSTRLEN", len(made), YDB_MAX_STR)
     return made
 
 
-def _zwr_part(found: "re.Match[bytes]") -> bytes:
-    if found.group(1):
-        return b"$C(%s)" % b",".join(b"%d" % byte for byte in found.group())
-    return b'"%s"' % found.group().replace(b'"', b'""')
-
-
-_ZWR = re.compile(rb'(?:"((?:[^"]|"")*)"|\$Z?(?:C|CH|CHAR)\(([\d,]+)\))(_|\Z)', re.I | re.S)
-
-
 def zwr2str(input: Text) -> bytes:
     """The string of ZWR text; empty: it is none."""
-    value, at, made = arguments.text(input), 0, b""
-    while at < len(value):
-        found = _ZWR.match(value, at)
-        if not found or (found.group(3) and found.end() == len(value)):
-            return b""
-        if found.group(2):
-            made += b"".join(_character(int(number)) for number in found.group(2).split(b",") if number)
-        else:
-            made += found.group(1).replace(b'""', b'"')
-        at = found.end()
-    return made
-
-
-def _character(number: int) -> bytes:
-    return bytes([number]) if number < 256 else chr(number).encode()
+    return _zwr.read(arguments.text(input), _utf8())
 
 
 def ci(routine: Text, args: Any = (), has_retval: bool = False) -> Any:
