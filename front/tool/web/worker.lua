@@ -190,24 +190,7 @@ end
 
 -- ---------------------------------------------------------------------- 3n+1
 
-local EDGES, EVERY = 2000, 0.2 -- of the tree, in all; seconds
-
--- The sequences of the numbers up to n, each up to what is known: edges for the picture, and no more than
--- EDGES.
-local function grow(tree, n)
-    local edges = json.list()
-    while tree.n < n and tree.count < EDGES do
-        tree.n = tree.n + 1
-        local m = tree.n
-        while m > 1 and not tree.known[m] and tree.count < EDGES do
-            tree.known[m] = true
-            local following = m % 2 == 0 and m // 2 or 3 * m + 1
-            edges[#edges + 1], tree.count = {m, following}, tree.count + 1
-            m = following
-        end
-    end
-    return edges
-end
+local EVERY = 0.2 -- seconds
 
 -- How many blocks are done, in all and by each worker that took one or waits for its first.
 local function look(run)
@@ -242,9 +225,7 @@ local function watch(run)
     end
     run.blocks = tonumber(run.db:get "^blocks") or 0
     local finished, done = look(run)
-    local part = run.blocks > 0 and finished / run.blocks or 0
-    progress {steps = steps_of(done), blocks = run.blocks, finished = finished,
-        tree = grow(run.tree, math.floor(part * math.min(run.n, 600)))}
+    progress {steps = steps_of(done), blocks = run.blocks, finished = finished}
 end
 
 local function report_of(r)
@@ -271,7 +252,7 @@ local function end_run(run, wrong)
 end
 
 local function race(o, folder)
-    local run = {path = folder .. "/3n1.caret", n = o.n, tree = {n = 1, count = 0, known = {}}}
+    local run = {path = folder .. "/3n1.caret"}
     local out = folder .. "/out"
     run.pid = programs.start({"/proc/self/exe", "3n1", "-n", o.n, "-w", o.w, "--json", "--keep", "--db",
         run.path}, {out = out, err = "/dev/stderr"})

@@ -5,6 +5,7 @@ import {el, number, seconds, show, svg} from "./dom.js";
 import {Job} from "./space.js";
 
 const WIDE = 900, HIGH = 420, EVEN = 0.13, ODD = -0.24;
+const LAST = 600; // of the numbers whose sequences are drawn
 
 export class Race {
     constructor() {
@@ -33,17 +34,19 @@ export class Race {
         this.path.setAttribute("d", "");
         this.bars = new Map();
         this.spots = new Map([[1, {x: WIDE / 2, y: HIGH - 8, angle: -Math.PI / 2, depth: 0}]]);
-        this.waiting = new Map();
+        this.drawn = 1;
+        this.upto = Math.min(LAST, Number(this.n.value));
         this.job.start({kind: "3n1", n: Number(this.n.value), w: Number(this.w.value)}, "starting");
     }
 
     progress(now) {
         const steps = now.steps ?? [], blocks = now.blocks || 1;
         this.job.said.textContent = `${number(now.finished ?? 0)} of ${number(blocks)} blocks`;
-        this.job.bar.value = Math.min(1, (now.finished ?? 0) / blocks);
+        const part = Math.min(1, (now.finished ?? 0) / blocks);
+        this.job.bar.value = part;
         const most = Math.max(1, blocks / Math.max(1, steps.length), ...steps.map((s) => s.done));
         for (const step of steps) this.lane(step, most);
-        this.grow(now.tree ?? []);
+        this.grow(part);
     }
 
     lane(step, most) {
@@ -58,24 +61,27 @@ export class Race {
         count.textContent = `${number(step.done)} blocks`;
     }
 
-    // Twigs: each number on the one after it, turned a little by its kind. One whose stem is not there yet waits.
-    grow(edges) {
-        const lines = [], todo = [...edges];
-        while (todo.length) {
-            const [n, next] = todo.pop();
-            if (this.spots.has(n)) continue;
-            const at = this.spots.get(next);
-            if (!at) { this.waiting.set(next, [...(this.waiting.get(next) ?? []), [n, next]]); continue; }
-            const angle = at.angle + (next * 2 === n ? EVEN : ODD), long = 15 * 0.985 ** at.depth;
-            const spot = {x: at.x + Math.cos(angle) * long, y: at.y + Math.sin(angle) * long, angle, depth: at.depth + 1};
-            this.spots.set(n, spot);
-            lines.push(`M${at.x.toFixed(1)} ${at.y.toFixed(1)}L${spot.x.toFixed(1)} ${spot.y.toFixed(1)}`);
-            todo.push(...(this.waiting.get(n) ?? []));
-            this.waiting.delete(n);
-        }
+    // As many sequences as the part of the run that is done. What is shown was worked out here: an event that was not
+    // heard, because the page listened later or the connection was lost, makes no hole.
+    grow(part) {
+        const lines = [], last = Math.floor(part * this.upto);
+        while (this.drawn < last) this.twig(++this.drawn, lines);
         if (!lines.length) return;
         this.path.setAttribute("d", (this.path.getAttribute("d") ?? "") + lines.join(""));
         this.frame();
+    }
+
+    // The sequence of n up to a number that is there: each number on the one after it, turned a little by its kind.
+    twig(n, lines) {
+        const fresh = [];
+        for (; !this.spots.has(n); n = n % 2 ? 3 * n + 1 : n / 2) fresh.push(n);
+        for (const next of fresh.reverse()) {
+            const at = this.spots.get(n), angle = at.angle + (2 * n === next ? EVEN : ODD), long = 15 * 0.985 ** at.depth;
+            const spot = {x: at.x + Math.cos(angle) * long, y: at.y + Math.sin(angle) * long, angle, depth: at.depth + 1};
+            this.spots.set(next, spot);
+            lines.push(`M${at.x.toFixed(1)} ${at.y.toFixed(1)}L${spot.x.toFixed(1)} ${spot.y.toFixed(1)}`);
+            n = next;
+        }
     }
 
     // The whole tree in the picture.
@@ -87,6 +93,7 @@ export class Race {
     }
 
     done(end) {
+        this.grow(1);
         const facts = [["time", seconds(end.seconds)], ["longest", `${number(end.longest)} steps`], ["highest", number(end.highest)], ["reads", number(end.reads)], ["updates", number(end.updates)]];
         show(this.report, el("h2", null, `3n+1 to ${number(end.n)}, ${end.workers} processes`),
             el("table", {class: "run"}, el("tbody", null, facts.map(([name, what]) => el("tr", null, el("th", {scope: "row"}, name), el("td", {class: "mono"}, String(what ?? "")))))),
