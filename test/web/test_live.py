@@ -194,12 +194,20 @@ class Live(unittest.TestCase):
 
     def test_the_log(self):
         events = self.server.events("log", node="^seen")
+        _, listens = next(events)
+        self.assertEqual(listens["list"], [])
         self.set("^other", "1")
         self.set("^seen(1)", "<b>1</b>")
         _, data = next(events)
         (change,) = data["list"]
         self.assertEqual((change["node"], change["kind"], change["value"]["text"]), ("^seen(1)", "set", "<b>1</b>"))
         events.close()
+        self.set("^seen(2)", "unheard")
+        for place, told in ((listens["place"], ["^seen(1)", "^seen(2)"]), (data["place"], ["^seen(2)"])):
+            again = self.server.events("log", node="^seen", from_=place)
+            self.assertEqual(next(again)[1]["list"], [])
+            self.assertEqual([c["node"] for c in next(again)[1]["list"]], told)
+            again.close()
 
     def test_the_log_jumps(self):
         """Of a transaction that changes more than is told, the first ones; and then what comes after it."""
@@ -208,6 +216,7 @@ class Live(unittest.TestCase):
             f.write('local db = require("caret").open("%s") db:tp(function() for i = 1, 9000 do '
                     'db:set("^burst", i, i) end end)' % self.path)
         events = self.server.events("log", node="^burst")
+        next(events)  # it listens
         self.assertEqual(run(CARET, "run", program).stderr, "")
         _, data = next(events)
         told = [change["node"] for change in data["list"]]
@@ -234,6 +243,7 @@ class Live(unittest.TestCase):
         self.assertEqual(name, "line")
         mine = data["id"]
         self.assertEqual(self.server.get("log", node="^by", line=mine, channel=1), {"channel": 1})
+        self.assertEqual(next(line)[1]["d"]["list"], [])
         self.set("^by(1)", "first")
         name, data = next(line)
         self.assertEqual((name, data["c"], data["n"], data["d"]["list"][0]["node"]), ("to", 1, "changes", "^by(1)"))

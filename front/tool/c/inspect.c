@@ -380,6 +380,15 @@ static int log_next(lua_State *L)
     return 10;
 }
 
+/* log:place() -> where handle:log() goes on after what next() has told */
+static int log_place(lua_State *L)
+{
+    struct follower *f = luaL_checkudata(L, 1, LOG);
+
+    lua_pushinteger(L, (lua_Integer)caret_log_place(f->log));
+    return 1;
+}
+
 /* log:count(table, most) -> number of changes read, which are added to the table by global | nil, text, name */
 static int log_count(lua_State *L)
 {
@@ -427,8 +436,8 @@ int caret__open_inspect(lua_State *L)
                                       {"readings", handle_readings},
                                       {"log", handle_log},
                                       {NULL, NULL}};
-    static const luaL_Reg log[] = {
-        {"close", log_close}, {"next", log_next}, {"wait", log_wait}, {"count", log_count}, {NULL, NULL}};
+    static const luaL_Reg log[] = {{"close", log_close}, {"next", log_next},   {"place", log_place},
+                                   {"wait", log_wait},   {"count", log_count}, {NULL, NULL}};
     static const luaL_Reg functions[] = {
         {"open", inspect_open}, {"compact", inspect_compact}, {"shm", inspect_shm}, {NULL, NULL}};
 

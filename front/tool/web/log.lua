@@ -1,6 +1,7 @@
 -- The log as it comes, for one browser: a few changes at a time, twice a second.  If many more have come, the
 -- rest is passed over, and the next half second too: it goes on after the last commit, so that it tells what
--- happens now, and looking costs little however much is changed.
+-- happens now, and looking costs little however much is changed.  Each event has the place to go on from; the
+-- first, which tells no changes, comes when all that is committed then will be told.
 
 local events = require "tool.web.events"
 local json = require "tool.web.json"
@@ -59,7 +60,9 @@ end
 
 local function batch(job)
     local list, skipped = json.list(), 0
-    local function answer(lost) return {list = list, skipped = skipped, lost = lost} end
+    local function answer(lost)
+        return {list = list, skipped = skipped, lost = lost, place = job.raw:place()}
+    end
     while skipped < SKIPPED do
         local change, text, name = step(job, #list < MOST)
         if not change and not text then return answer(false) end
@@ -101,6 +104,7 @@ function log.follow(app, request)
     local raw, text, name = inspect:log(math.tointeger(tonumber(q.from)) or -1)
     if not raw then refuse.with(name, (text:gsub("^%u+: ", ""))) end
     local job = {raw = raw, node = node, inspect = inspect, stream = events.new(app, request)}
+    job.stream:send("changes", {list = json.list(), skipped = 0, lost = false, place = raw:place()})
     app.loop:every(EVERY, function() return tick(job) end)
     tick(job)
     return job.stream:answer()

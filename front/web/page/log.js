@@ -1,5 +1,5 @@
 // The log as it comes, filtered by node. The newest changes are below; at most MOST are kept. A window that is hidden
-// asks for nothing; it goes on from what it has seen, `last`, as it does when the connection was lost.
+// asks for nothing; it goes on from the `place` it was told last, as it does when the connection was lost.
 
 import {api} from "./api.js";
 import {button, el, empty, number, sentence, show, visible} from "./dom.js";
@@ -13,7 +13,7 @@ export class Log {
         this.hold = button("Hold", () => this.held(!this.holding), {"aria-pressed": "false"});
         this.said = el("span", {class: "soft"});
         this.body = el("tbody");
-        this.none = empty("Nothing was changed yet", "Changes are shown as they are committed. Earlier starts at the last checkpoint.");
+        this.none = el("div");
         this.table = el("table", null, el("caption", {class: "sr"}, "Changes"), el("thead", null, el("tr", null,
             ["place", "change", "node", "value"].map((text, i) => el("th", {scope: "col", class: i ? null : "num"}, text)))), this.body);
         this.box = el("div", {class: "log", tabindex: 0, role: "log", "aria-label": "Changes", "aria-live": "off"}, this.none, this.table);
@@ -24,7 +24,7 @@ export class Log {
 
     mount(main) {
         show(main, this.whole);
-        this.look = () => (document.hidden ? this.rest() : this.follow(this.last?.lsn ?? -1));
+        this.look = () => (document.hidden ? this.rest() : this.follow(this.place));
         document.addEventListener("visibilitychange", this.look);
     }
 
@@ -46,7 +46,9 @@ export class Log {
 
     begin(from) {
         this.clear();
+        show(this.none); // until it listens
         this.last = null;
+        this.place = from;
         this.follow(from);
     }
 
@@ -58,7 +60,7 @@ export class Log {
             if (error.code === "NOTFOUND" && from >= 0) this.follow(-1); // so old is no log any more
         };
         this.source = api.log({node: this.at, from}, {changes: (now) => this.take(now), failed: told, refused,
-            lost: () => { this.retry = setTimeout(() => this.follow(this.last?.lsn ?? -1), 2000); }});
+            lost: () => { this.retry = setTimeout(() => this.follow(this.place), 2000); }});
     }
 
     // Was it not shown before?
@@ -80,7 +82,9 @@ export class Log {
         this.hold.textContent = on ? "Go on" : "Hold";
     }
 
-    take({list: all, skipped, lost}) {
+    take({list: all, skipped, lost, place}) {
+        this.place = place;
+        if (!this.none.firstChild) show(this.none, empty("Nothing was changed yet", "Changes are shown as they are committed. Earlier starts at the last checkpoint."));
         const list = all.filter((change) => this.fresh(change));
         this.last = list.at(-1) ?? this.last;
         this.count += list.length;
