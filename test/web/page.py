@@ -708,6 +708,15 @@ class Change(Case):
         self.w.press(action)
         self.fill(to, ".form input")
         self.w.press("Keep this " + action.lower())
+        self.w.gone(".form")
+
+    def hold(self, part):
+        """What is asked of an address with that part waits until release() is called in the page."""
+        self.w.js("""
+            const real = window.fetch, held = [];
+            window.fetch = (to, how) => String(to).includes(arguments[0])
+                ? new Promise((go) => { held.push(() => go(real(to, how))); }) : real(to, how);
+            window.release = () => { window.fetch = real; held.forEach((go) => go()); };""", part)
 
     def test_several_at_once(self):
         w, tool = self.w, self.server.tool
@@ -717,6 +726,7 @@ class Change(Case):
         self.fill("new", ".form input")
         self.fill("a value")
         w.press("Keep this change")
+        w.gone(".form")
         w.at("^oaks(4)")
         w.press("Kill")
         w.sees("3 values", ".form")
@@ -791,6 +801,47 @@ class Change(Case):
         w.press("Drop all")
         w.sees("theirs", ".value pre")
         self.assertFalse(self.asks())
+
+    def test_what_comes_during_a_commit_waits_for_the_next(self):
+        w, tool = self.w, self.server.tool
+        self.edit(w, "^oaks(70)", "first")
+        w.sees("1 change", ".pending")
+        self.hold("commit")
+        w.press("Commit as one transaction")
+        self.edit(w, "^oaks(71)", "second")
+        self.edit(w, "^oaks(70)", "once more")
+        w.sees("3 changes", ".pending")
+        self.assertFalse(w.one(".pending .main").is_enabled())
+        w.js("release()")
+        w.sees("2 changes, not committed yet", ".pending")
+        self.assertEqual((tool("get", "^oaks(70)"), tool("get", "^oaks(71)")), ("first", "497"))
+        w.css(".pending .quiet")[1].click()
+        w.sees("1 change, not", ".pending")
+        w.press("Commit as one transaction")
+        w.sees("Committed 1 change", ".pending")
+        self.assertEqual((tool("get", "^oaks(70)"), tool("get", "^oaks(71)")), ("first", "second"))
+        w.press("Fine")
+
+    def test_a_form_that_is_kept_closes_no_other(self):
+        """The server is asked for a merge's target while another node is chosen, and something is typed there."""
+        w = self.w
+        w.at("^oaks(72)")
+        w.press("Merge")
+        self.fill("^elsewhere", ".form input")
+        self.hold("count")
+        w.press("Keep this merge")
+        until("it is not pressed twice", lambda: w.js("return document.querySelector('.form').inert"))
+        w.at("^oaks(73)")
+        w.sees("^oaks(72)", ".value .note")
+        w.press("Edit")
+        self.fill("typed here")
+        w.js("release()")
+        w.sees("1 change, not", ".pending")
+        self.assertEqual((w.one(".form textarea").get_attribute("value"), w.css(".value .note")), ("typed here", []))
+        w.press("Keep this change")
+        w.sees("2 changes", ".pending")
+        w.press("Drop all")
+        w.gone(".pending")
 
     def test_undo_is_refused_when_it_was_changed_since(self):
         w = self.w

@@ -8,6 +8,7 @@ import {api} from "./api.js";
 import {button, bytes, el, number, say, sentence, show, tell, toast, told} from "./dom.js";
 
 let list = [];
+let sent = null; // what is being committed
 let undoable = null;
 let node;
 let tree;
@@ -15,11 +16,12 @@ let tree;
 export const all = () => list;
 export const has = (zwr) => list.some((edit) => edit.node === zwr);
 
-/** One more; a second set of the same node replaces the first, but remembers what was shown to it. */
+/** One more; a second set of the same node replaces the first, but remembers what was shown to it. What is being
+ *  committed is not touched. */
 export function add(edit) {
-    const old = edit.op === "set" && list.find((other) => other.op === "set" && other.node === edit.node);
+    const old = edit.op === "set" && list.find((other) => other.op === "set" && other.node === edit.node && !sent?.includes(other));
     if (old) Object.assign(old, edit, {shown: old.shown, before: old.before, conflict: null});
-    else list.push(edit);
+    else list = [...list, edit];
     undoable = null;
     draw();
     say(`${list.length} ${list.length === 1 ? "change" : "changes"} kept, not committed yet`);
@@ -93,7 +95,7 @@ function decide(edit, mine) {
 const row = (edit) => el("li", {class: edit.conflict ? "conflict" : null},
     el("span", {class: edit.op === "kill" ? "bad" : "soft"}, edit.op), el("span", {class: "mono", title: edit.node}, edit.node),
     el("span", {class: "mono to"}, what(edit)),
-    button("Drop", () => drop([edit]), {class: "quiet", "aria-label": `Drop the ${edit.op} of ${edit.node}`}),
+    button("Drop", () => drop([edit]), {class: "quiet", disabled: !!sent?.includes(edit), "aria-label": `Drop the ${edit.op} of ${edit.node}`}),
     edit.conflict ? compare(edit) : null);
 
 function draw() {
@@ -107,32 +109,41 @@ function draw() {
     const stuck = list.some((edit) => edit.conflict);
     show(node, el("div", {class: "tools"},
         el("h2", {class: "grow"}, stuck ? "Nothing was committed: somebody else changed what you saw" : `${list.length} ${list.length === 1 ? "change" : "changes"}, not committed yet`),
-        button("Commit as one transaction", commit, {class: "main", disabled: stuck}), button("Drop all", () => drop(list))),
+        button("Commit as one transaction", commit, {class: "main", disabled: stuck || !!sent}), button("Drop all", () => drop(list), {disabled: !!sent})),
     el("ol", null, list.map(row)));
 }
 
+/** All that is gathered now; what comes while the server works waits for the next time. */
 export async function commit() {
+    const these = sent = list;
+    draw();
     try {
-        const answer = await api.commit(list.map(wire));
-        undoable = answer.undo ? {...answer, count: list.length} : null;
-        list = [];
+        const answer = await api.commit(these.map(wire));
+        list = list.filter((edit) => !these.includes(edit));
+        undoable = answer.undo && !list.length ? {...answer, count: these.length} : null;
         say("Committed");
         tell("changed");
     } catch (error) {
-        if (!error.conflicts) { toast(sentence(error)); return; }
-        for (const conflict of error.conflicts) if (list[conflict.i]) list[conflict.i].conflict = conflict;
-        say("Nothing was committed: somebody else changed what you saw");
+        if (!error.conflicts) toast(sentence(error));
+        else say("Nothing was committed: somebody else changed what you saw");
+        for (const conflict of error.conflicts ?? []) if (these[conflict.i]) these[conflict.i].conflict = conflict;
     }
+    sent = null;
     draw();
 }
 
 async function undo() {
-    await told(async () => {
-        await api.undo(undoable.undo);
-        undoable = null;
+    const last = undoable;
+    undoable = null;
+    draw();
+    const undone = await told(async () => {
+        await api.undo(last.undo);
         say("Undone");
         tell("changed");
+        return true;
     });
+    if (undone || list.length) return;
+    undoable = last;
     draw();
 }
 

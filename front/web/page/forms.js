@@ -9,16 +9,20 @@ const MOST = 1 << 20; // bytes that a text area takes without trouble
 
 const field = (text, input) => el("label", null, text, input);
 
+// A form is asked once: nothing is typed or pressed in it while the server is asked.
 function form(title, fields, done, word, props) {
     const said = el("p", {class: "bad", role: "alert", hidden: true});
     const submit = async (event) => {
         event.preventDefault();
+        node.inert = said.hidden = true;
         try {
             await done();
         } catch (error) {
             said.textContent = sentence(error);
             said.hidden = false;
         }
+        node.inert = false;
+        if (!said.hidden) node.querySelector("input, textarea, .main").focus();
     };
     const node = el("form", {class: "form", "aria-label": title, onsubmit: submit}, el("h2", null, title), ...fields, said,
         el("div", {class: "buttons"}, el("button", {type: "submit", class: "main", ...props}, word), button("Cancel", () => node.remove())));
@@ -46,7 +50,7 @@ async function edit(pane, node, value) {
     const input = el("textarea", {value: before, spellcheck: "false", rows: 6});
     const keep = () => {
         edits.add({op: "set", node: node.zwr, key: node.key, ...typed(input, asHex), shown: whole?.version ?? null, before});
-        pane.closeForm();
+        pane.closeForm(node.zwr);
     };
     input.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && input.form.requestSubmit());
     return form(value ? "Edit the value" : "Set a value", [field(asHex ? "Value in hex" : "Value", input)], keep, "Keep this change");
@@ -68,7 +72,7 @@ function addChild(pane, node) {
         const found = await api.path(child(node.zwr, subscript(name.value)));
         if (found.data % 2) throw new Error(`${found.zwr} is there already: edit it instead.`);
         edits.add({op: "set", node: found.zwr, key: found.key, text: input.value, shown: null, before: null});
-        pane.closeForm();
+        pane.closeForm(node.zwr);
     }, "Keep this change");
 }
 
@@ -85,7 +89,7 @@ function kill(pane, node) {
     return form(`Kill ${node.zwr}`, [said], async () => {
         await enough;
         edits.add({op: "kill", node: node.zwr, key: node.key, ...asShown(shown)});
-        pane.closeForm();
+        pane.closeForm(node.zwr);
     }, "Keep this kill", {class: "danger"});
 }
 
@@ -99,7 +103,7 @@ const move = (op, title, text) => (pane, node) => {
         if (op === "rename" && found.data > 0) throw new Error(`${found.zwr} is there already: kill it first, or merge into it.`);
         const there = op === "merge" ? asShown(await api.count(found.key)) : undefined;
         edits.add({op, node: node.zwr, key: node.key, to: found.zwr, there, ...asShown(await shown)});
-        pane.closeForm();
+        pane.closeForm(node.zwr);
     }, op === "rename" ? "Keep this rename" : "Keep this merge");
 };
 

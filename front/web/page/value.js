@@ -119,9 +119,10 @@ export class Value {
         const kinds = choice("Show the value as", VIEWS, this.view, (view) => { this.view = view; this.tree.shows(node); this.load(); });
         this.body = el("div", {class: "body", tabindex: 0, role: "region", "aria-label": "The value"});
         this.form = el("div", null, this.drafts.get(node.zwr));
+        this.elsewhere = el("div", null, this.others(node));
         this.news = el("div", {class: "changed", hidden: true, role: "status"});
         show(this.node, el("header", null, el("h2", null, visible(node.zwr)), this.facts),
-            el("div", {class: "tools"}, value ? kinds : null, ...this.buttons(node, value)), this.news, this.others(node), this.form, this.body);
+            el("div", {class: "tools"}, value ? kinds : null, ...this.buttons(node, value)), this.news, this.elsewhere, this.form, this.body);
         this.fillBody();
     }
 
@@ -143,9 +144,12 @@ export class Value {
         return (this.data ? all : all.slice(0, 2)).map(([name, text]) => button(text, open(name), name === "kill" ? {class: "danger"} : {}));
     }
 
-    closeForm() {
-        show(this.form);
+    /** The form of that node is done with; another node may have been chosen meanwhile, and have one. */
+    closeForm(zwr) {
+        if (this.drawn.zwr === zwr) show(this.form);
+        else this.drafts.delete(zwr);
         this.stash();
+        show(this.elsewhere, this.others(this.drawn));
     }
 
     fillBody() {
