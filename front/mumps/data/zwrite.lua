@@ -260,11 +260,7 @@ function zwrite.target(t, out)
     G.N.arg = naked and arg or false
 end
 
-local function to_device(text)
-    local device = require "mumps.io.device"
-    device.write(text)
-    device.newline()
-end
+local function to_device(text) require "mumps.io.device".line(text) end
 
 -- ZWRITE of a program: a list of targets as target() takes them; none of them: all local variables.
 function zwrite.command(targets)

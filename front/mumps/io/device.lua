@@ -117,6 +117,21 @@ function D.newline()
     end
 end
 
+-- A line of ZWRITE or ZSHOW: in parts of WIDTH bytes even on a device that does not wrap.
+function D.line(text)
+    local d = current
+    local width = d.width
+    if not d.wrap and width and width > 0 and #text > width and not B.utf8 then
+        for at = 1, #text - width, width do
+            D.write(text:sub(at, at + width - 1))
+            D.newline()
+        end
+        text = text:sub(#text - (#text - 1) % width)
+    end
+    D.write(text)
+    D.newline()
+end
+
 -- WRITE #
 function D.formfeed()
     current.class.formfeed(current)

@@ -197,8 +197,7 @@ function Z.command(codes, destination)
     end
     if not destination then
         return Z.to(codes, function(_, _, text)
-            D.write(text)
-            D.newline()
+            D.line(text)
         end)
     end
     local R = require "mumps.data.ref"
