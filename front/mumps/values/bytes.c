@@ -76,7 +76,7 @@ size_t caret_mumps__occurrences(const char *s, size_t n, const char *d, size_t n
     return count;
 }
 
-size_t caret_mumps__translate(const char *s, size_t n, const int16_t map[256], char *out)
+static size_t translate(const char *s, size_t n, const int16_t *map, char *out)
 {
     size_t len = 0;
 
@@ -88,8 +88,49 @@ size_t caret_mumps__translate(const char *s, size_t n, const int16_t map[256], c
     return len;
 }
 
+#define GROUP 16 /* bytes that are looked at together: what each processor compares at once */
+typedef uint8_t group __attribute__((vector_size(GROUP)));
+
+/* Is one of these bytes in the group? */
+static bool has_any(const char *s, const int16_t *which, int n)
+{
+    group g, hits = {0};
+    uint64_t words[GROUP / 8];
+
+    memcpy(&g, s, sizeof g);
+    for (int i = 0; i < n; i++)
+        hits |= (group)(g == (uint8_t)which[i]);
+    memcpy(words, &hits, sizeof words);
+    return (words[0] | words[1]) != 0;
+}
+
+/* Mostly few bytes change, and those are rare: groups without one of them are copied. */
+size_t caret_mumps__translate(const char *s, size_t n, const int16_t *map, char *out)
+{
+    int few = map[256];
+    size_t i = 0, len = 0;
+
+    for (; few <= CARET_MUMPS__FEW && i + GROUP <= n; i += GROUP) {
+        if (has_any(s + i, map + 257, few)) {
+            len += translate(s + i, GROUP, map, out + len);
+        } else {
+            memcpy(out + len, s + i, GROUP);
+            len += GROUP;
+        }
+    }
+    return len + translate(s + i, n - i, map, out + len);
+}
+
 void caret_mumps__reverse(const char *s, size_t n, char *out)
 {
-    for (size_t i = 0; i < n; i++)
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        uint64_t word;
+        memcpy(&word, s + i, sizeof word);
+        word = __builtin_bswap64(word);
+        memcpy(out + n - i - 8, &word, sizeof word);
+    }
+    for (; i < n; i++)
         out[n - 1 - i] = s[i];
 }

@@ -167,10 +167,20 @@ end
 
 -- --------------------------------------------------------------- translation
 
+-- values.h has the form: after the bytes how many of them change, and which, if they are few.
+local FEW = 8
+
 local function new_map(from, to)
-    local map = ffi.new("int16_t[256]")
+    local map, n = ffi.new("int16_t[?]", 257 + FEW), 0
     for i = 0, 255 do map[i] = i end
     for i = #from, 1, -1 do map[byte(from, i)] = byte(to, i) or -1 end
+    for i = 0, 255 do
+        if map[i] ~= i then
+            n = n + 1
+            if n <= FEW then map[256 + n] = i end
+        end
+    end
+    map[256] = n
     return map
 end
 

@@ -90,8 +90,11 @@ size_t caret_mumps__set_piece(const char *s, size_t n, const char *d, size_t nd,
 /* How many times d occurs in s, the occurrences apart. */
 size_t caret_mumps__occurrences(const char *s, size_t n, const char *d, size_t nd);
 
-/* $TRANSLATE by bytes: map[byte] is the new one, or -1: leave it out.  The length in out, which has room for n. */
-size_t caret_mumps__translate(const char *s, size_t n, const int16_t map[256], char *out);
+#define CARET_MUMPS__FEW 8 /* also in text.lua */
+
+/* $TRANSLATE by bytes: map[byte] is the new one, or -1: leave it out; map[256] is how many bytes change, and from
+ * map[257] on stand those, if they are no more than FEW.  The length in out, which has room for n. */
+size_t caret_mumps__translate(const char *s, size_t n, const int16_t *map, char *out);
 
 void caret_mumps__reverse(const char *s, size_t n, char *out);
 
