@@ -390,7 +390,7 @@ const struct caret_m__machine *caret_m_start(const struct caret_m__entry *api, c
             snprintf(why, 256, "no memory for M");
         else if (lua_cpcall(L, load_module, NULL) != 0) {
             snprintf(why, 256, "%s", lua_tostring(L, -1));
-            lua_close(L);
+            caret_mumps__vm_close(L);
             L = NULL;
         }
     }

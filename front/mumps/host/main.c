@@ -32,7 +32,7 @@ int main(int argc, char **argv)
     }
     caret_mumps__add_interrupts(L);
     int status = caret_mumps__main(L, "mumps.host.main", argc, argv);
-    lua_close(L);
+    caret_mumps__vm_close(L);
     caret_mumps__close();
     return status;
 }

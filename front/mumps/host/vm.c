@@ -15,6 +15,7 @@
 #include <lualib.h>
 
 #include "mumps/host/host.h"
+#include "mumps/host/memory.h"
 
 #define LONGEST 512 /* bytes of a path in the program, or in the folder of a developer */
 
@@ -104,7 +105,7 @@ static void add_exports(lua_State *L)
 static void tune(lua_State *L)
 {
     lua_gc(L, LUA_GCSETPAUSE, 150);
-    lua_gc(L, LUA_GCSETSTEPMUL, 1000);
+    lua_gc(L, LUA_GCSETSTEPMUL, CARET_MUMPS__STEPS);
 }
 
 /* Routines of M are many and long: the compiler's limits are those of a program, not of a script. */
@@ -137,11 +138,20 @@ lua_State *caret_mumps__vm(void)
 {
     lua_State *L = luaL_newstate();
 
-    if (L != NULL && lua_cpcall(L, open_all, NULL) != 0) {
-        lua_close(L);
-        L = NULL;
+    if (L == NULL)
+        return NULL;
+    caret_mumps__memory_keep(L);
+    if (lua_cpcall(L, open_all, NULL) != 0) {
+        caret_mumps__vm_close(L);
+        return NULL;
     }
     return L;
+}
+
+void caret_mumps__vm_close(lua_State *L)
+{
+    caret_mumps__memory_end(L);
+    lua_close(L);
 }
 
 /* Runs protected: a module, argc and argv; leaves an exit status. */

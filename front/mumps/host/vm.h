@@ -9,6 +9,8 @@
 /* A new one.  NULL: there is no memory. */
 lua_State *caret_mumps__vm(void);
 
+void caret_mumps__vm_close(lua_State *L);
+
 #define CARET_MUMPS__BROKEN 70 /* exit status after an error of this front itself: EX_SOFTWARE */
 
 /* Calls main(arguments...) of a module: an exit status.  A Lua error is written to stderr: CARET_MUMPS__BROKEN. */
