@@ -49,6 +49,8 @@ class Values(Case):
         self.n.value = "12 oaks"
         for read in (self.n.number, self.n.int, self.n.float):
             self.assertRaises(ValueError, read)
+        self.n.value = "\u0663"  # a digit, but not one that the engine counts with
+        self.assertRaises(ValueError, self.n.number)
         self.n.value = "2.5"
         self.assertEqual(self.n.float(), 2.5)
 

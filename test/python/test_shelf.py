@@ -88,6 +88,45 @@ class Shelves(Case):
             db = one.node.db
         self.assertTrue(db.closed)
 
+    def test_one_reads_while_another_writes(self):
+        """Each as its flag says, whichever comes first, though they are of one process."""
+        self.db.close()
+        for module, value in (shelf, 1), (dbm, b"1"):
+            path = self.path + module.__name__
+            module.open(path, "c").close()
+            for flags in ("rc", "cr", "wr", "rw", "rnr"):
+                opened = [module.open(path, flag) for flag in flags]
+                for flag, one in zip(flags, opened):
+                    if flag != "r":
+                        one["a"] = value
+                for one in [one for flag, one in zip(flags, opened) if flag == "r"]:
+                    self.assertEqual(list(one.values()), [value])
+                    for call in (lambda: one.__setitem__("a", value), lambda: one.pop(next(iter(one))), one.clear,
+                                 lambda: one.update(b=value), lambda: one.__delitem__("a")):
+                        with self.assertRaises(caret.ReadOnly) as caught:
+                            call()
+                        self.assertEqual(caught.exception.errno, 30)
+                for one in opened:
+                    one.close()
+        self.assertEqual(shelf._opened, {})
+
+    def test_a_database_of_the_program_that_only_reads(self):
+        self.db.close()
+        with caret.open(self.path, readonly=True) as db, shelf.open(self.path) as one:
+            one["a"] = 1
+            with shelf.open(self.path, "r", writeback=True) as other:
+                self.assertEqual((other["a"], other.node.db.closed), (1, False))
+            self.assertEqual(db["^shelf"].count(), 1)
+
+    def test_what_can_not_be_written_at_the_end(self):
+        """It is told, and the shelf is closed."""
+        one = self.open(writeback=True)
+        one["a"], one["b"] = [1], [2]
+        one["a"].append(lambda: 1)
+        self.assertRaises(Exception, one.close)
+        self.assertRaises(ValueError, lambda: one["b"])
+        self.assertEqual((shelf._opened, one.close()), ({}, None))
+
     def test_in_memory(self):
         with shelf.open(":memory:") as one, shelf.open(":memory:") as two:
             one["a"] = 1

@@ -5,7 +5,7 @@ from decimal import Context, Decimal
 
 from ._core import InvalidError
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(E[+-]?\d+)?\Z")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(E[+-]?[0-9]+)?\Z")
 _EXACT = Context(prec=60)
 
 

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, MutableMapping
 from typing import Any, Optional, Union
@@ -43,7 +44,7 @@ class Dbm(MutableMapping[Text, bytes]):
     def _writable(self, key: Any) -> Any:
         node = self._at(key)
         if self._readonly:
-            raise caret.ReadOnly("READONLY: the file was opened with the flag 'r'")
+            raise caret.ReadOnly(errno.EROFS, "READONLY: the file was opened with the flag 'r'")
         return node
 
     def __getitem__(self, key: Text) -> bytes:

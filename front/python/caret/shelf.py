@@ -9,6 +9,7 @@ Each assignment is on its own and atomic; there is nothing to close for it to be
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import threading
@@ -18,7 +19,7 @@ from typing import Any, Optional
 import caret
 from caret import _core
 
-_opened: dict[str, list[Any]] = {}  # by path: a Database that was opened here, and how many use it
+_opened: dict[tuple[str, bool], list[Any]] = {}  # by path and readonly: a Database opened here, and how many use it
 _lock = threading.Lock()
 
 
@@ -47,43 +48,48 @@ def removed(node: Any) -> bool:
     return bool(node.db.run(take))
 
 
-def shared(path: Any, **options: Any) -> Any:
-    """The Database of this path: open here already, or opened, and closed by the last release()."""
+def shared(path: Any, readonly: bool = False, **options: Any) -> Any:
+    """The Database of this path: open here already, or opened, and closed by the last release().
+
+    For reading one that can be written to will do, too.
+    """
     text = os.fsdecode(path)
     if text == ":memory:" or "://" in text:
-        return caret.open(text, **options)  # closed with its last node
+        return caret.open(text, readonly=readonly, **options)  # closed with its last node
     full = os.path.realpath(text)  # as Database.path has it
     with _lock:
-        known = _opened.get(full)
-        if known is not None and not known[0].closed:
-            known[1] += 1
-            return known[0]
+        for known in [_opened.get((full, False)), _opened.get((full, True))][: 1 + readonly]:
+            if known is not None and not known[0].closed:
+                known[1] += 1
+                return known[0]
         db = getattr(_core, "find")(full)
-        if db is not None:
+        if db is not None and db.readonly <= readonly:
             return db
-        db = caret.open(full, **options)
-        _opened[full] = [db, 1]
+        db = caret.open(full, readonly=readonly, **options)
+        _opened[full, readonly] = [db, 1]
         return db
 
 
 def release(db: Any) -> None:
     """It is used no longer."""
     with _lock:
-        known = _opened.get(db.path)
+        key = db.path, db.readonly
+        known = _opened.get(key)
         if known is None or known[0] is not db:
             return
         known[1] -= 1
         if known[1] == 0:
-            del _opened[db.path]
+            del _opened[key]
             db.close()
 
 
 class Shelf(MutableMapping[str, Any]):
     """As shelve.Shelf; keys are str."""
 
-    def __init__(self, node: Any, codec: Any = pickle, writeback: bool = False, close: bool = False) -> None:
+    def __init__(self, node: Any, codec: Any = pickle, writeback: bool = False, close: bool = False,
+                 readonly: bool = False) -> None:
         self.node: Any = node
-        self._codec, self._writeback, self._close = codec, writeback, close
+        self._codec, self._writeback, self._close, self._readonly = codec, writeback, close, readonly
         self.cache: dict[str, Any] = {}
 
     def _at(self, key: str) -> Any:
@@ -104,14 +110,20 @@ class Shelf(MutableMapping[str, Any]):
             self.cache[key] = value
         return value
 
+    def _writable(self, key: str) -> Any:
+        node = self._at(key)
+        if self._readonly:  # the database itself may be open for others
+            raise caret.ReadOnly(errno.EROFS, "READONLY: the shelf was opened with the flag 'r'")
+        return node
+
     def __setitem__(self, key: str, value: Any) -> None:
         data = self._codec.dumps(value)
-        self._at(key).set(data.encode() if isinstance(data, str) else data)
+        self._writable(key).set(data.encode() if isinstance(data, str) else data)
         if self._writeback:
             self.cache[key] = value
 
     def __delitem__(self, key: str) -> None:
-        if not removed(self._at(key)):
+        if not removed(self._writable(key)):
             raise KeyError(key)
         self.cache.pop(key, None)
 
@@ -131,21 +143,26 @@ class Shelf(MutableMapping[str, Any]):
         """Write what writeback=True kept, and wait for the disk; of a closed one nothing."""
         if self.node is None:
             return
-        for key, value in list(self.cache.items()):
-            self[key] = value
+        self._write()
         self.cache.clear()
         self.node.db.sync()
+
+    def _write(self) -> None:
+        if not self._readonly:
+            for key, value in list(self.cache.items()):
+                self[key] = value
 
     def close(self) -> None:
         """Write what writeback=True kept; the shelf can't be used any more."""
         if self.node is None:
             return
-        for key, value in list(self.cache.items()):
-            self[key] = value
-        db, self.node = self.node.db, None
-        self.cache = {}
-        if self._close:
-            release(db)
+        try:
+            self._write()
+        finally:  # closed all the same
+            db, self.node = self.node.db, None
+            self.cache = {}
+            if self._close:
+                release(db)
 
     def __enter__(self) -> Shelf:
         return self
@@ -165,7 +182,7 @@ def open(path: Any, flag: str = "c", codec: Any = pickle, writeback: bool = Fals
     db = shared(path, create=flag in "cn", readonly=flag == "r")
     if flag == "n":
         db[name].kill()
-    return Shelf(db[name], codec, writeback, True)
+    return Shelf(db[name], codec, writeback, True, flag == "r")
 
 
 class _Protocol:
