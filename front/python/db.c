@@ -69,6 +69,24 @@ static void wish_drop(struct wish *w)
     Py_XDECREF(w->archive_held);
 }
 
+/* They were read as numbers with a sign. */
+static int check_sizes(const caret_options *o)
+{
+    const struct {
+        const char *name;
+        size_t value;
+    } sizes[] = {
+        {"log_size", o->log_size}, {"arena_limit", o->arena_limit}, {"memory_limit", o->memory_limit}};
+
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if ((Py_ssize_t)sizes[i].value < 0) {
+            PyErr_Format(PyExc_ValueError, "%s is a number of bytes, not %zd", sizes[i].name,
+                         (Py_ssize_t)sizes[i].value);
+            return -1;
+        }
+    return 0;
+}
+
 static int wish_read(struct wish *w, PyObject *args, PyObject *kw)
 {
     static char *names[] = {"path",     "create",      "readonly",     "sync",    "sync_interval",
@@ -87,7 +105,7 @@ static int wish_read(struct wish *w, PyObject *args, PyObject *kw)
     o->no_create = !create;
     o->no_thread = !thread;
     o->no_huge_pages = !huge;
-    if (read_sync(sync, &o->sync) < 0 || read_path(path, &w->path_held, &w->path) < 0)
+    if (check_sizes(o) < 0 || read_sync(sync, &o->sync) < 0 || read_path(path, &w->path_held, &w->path) < 0)
         return -1;
     if (read_path(shm, &w->shm_held, &o->shm_dir) < 0 ||
         read_path(archive, &w->archive_held, &o->archive) < 0)

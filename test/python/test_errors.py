@@ -93,6 +93,9 @@ class Errors(Case):
                 caret.open(self.path, **bad)
         with self.assertRaises(TypeError):
             caret.open(5)
+        for size in ("log_size", "arena_limit", "memory_limit"):
+            with self.assertRaisesRegex(ValueError, "%s is a number of bytes, not -5" % size):
+                caret.open(self.path, **{size: -5})
 
     def test_readonly(self):
         with caret.open(self.path, readonly=True) as db:
