@@ -170,8 +170,8 @@ void serve__conn_free(struct serve__worker *w, struct serve__conn *c)
         c->next->back = c->back;
     serve__row_end(c);
     serve__tls_free(c->tls);
-    if (c->flags & SERVE__CONN_CAME)
-        epoll_ctl(w->epoll, EPOLL_CTL_DEL, c->source.fd, NULL);
+    /* The socket may be open elsewhere: in a server that it came from, in a child of M's that is about to exec. */
+    epoll_ctl(w->epoll, EPOLL_CTL_DEL, c->source.fd, NULL);
     close(c->source.fd);
     serve__buffer_free(&c->in);
     serve__buffer_free(&c->out);
@@ -191,7 +191,7 @@ void serve__conn_reset(struct serve__worker *w, struct serve__conn *c)
     c->name = NULL;
     c->db = 0;
     c->flags &= SERVE__CONN_UNIX | SERVE__CONN_READY | SERVE__CONN_AWAY | SERVE__CONN_WANTS_OUT |
-                SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_UNSAVED | SERVE__CONN_CAME;
+                SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_UNSAVED;
     c->flags |= serve__auth_open() ? SERVE__CONN_AUTHENTICATED : 0u;
     serve__conn_protocol(c, 2);
 }

@@ -38,8 +38,7 @@ enum {                             /* conn->flags */
        SERVE__CONN_AWAY = 1 << 20,    /* its script runs, and the loop goes on without it: handoff.h */
        SERVE__CONN_UNSAVED = 1 << 21, /* its output waits for the disk: disk.h */
        SERVE__CONN_PUSHED = 1 << 22,  /* what this command sent it goes out in spite of CLIENT REPLY */
-       SERVE__CONN_HELD = 1 << 23,    /* it waits for the end of other clients: meet/ending.h */
-       SERVE__CONN_CAME = 1 << 24     /* from another server, which may have its socket open yet: moving.h */
+       SERVE__CONN_HELD = 1 << 23     /* it waits for the end of other clients: meet/ending.h */
 };
 
 /* What the loop knows of whatever is in epoll: the first field of it. */

@@ -14,7 +14,7 @@
  *       and served until then; its worker ends when it has none.
  *   V3  The packet is taken by the kernel, whole, or the connection stays (EAGAIN: the channel is full).  The old
  *       worker takes the socket out of its epoll first, as the description of the file lives on.  The new one takes it
- *       out of its own before it closes it (SERVE__CONN_CAME): the old one, or the packet, may have it open yet, and
+ *       out of its own before it closes it, as is done with all: the old one, or the packet, may have it open yet, and
  *       what was closed here alone would go on to be told of.
  *   V4  Users are told by name.  One that the new server does not have ends its connections.
  *   V5  A client that tracks keys is told that all may have changed: what it had read is not known any more.
