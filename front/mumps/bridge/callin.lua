@@ -356,8 +356,9 @@ local function after_halt(ok, v)
     return ok and v or nil
 end
 
--- Where machine.c asks for the end of a call.
+-- Where machine.c asks for the end of a call, and what looks there.
 callin.raised = require("mumps.runtime.interrupt").raised
+callin.heed = require("mumps.runtime.interrupt").heed
 
 -- After each external call `said` tells what the functions of libyottadb.so which it called failed with.
 function callin.hear(said)
@@ -375,14 +376,14 @@ local function written(collects)
     return text and text ~= "" and text
 end
 
--- One of a host that has others to serve in the same session: no transaction of M's outlives it.
+-- One of a host that has others to serve: nothing of it is left.
 local function alone(...)
     start.load()
-    local tp = require "mumps.data.tp"
-    local own = tp.own()
+    local fresh = require "mumps.bridge.fresh"
+    fresh.begin()
     require("mumps.io.collect").begin()
     local ok, v = pcall(invoke, ...)
-    tp.leave(own)
+    fresh.leave()
     if not ok then error(v, 0) end
     return v
 end
@@ -391,8 +392,8 @@ end
 -- of the value as text, false after a DO, and what the arguments are then.
 callin.run = guarded(function(text, args, references, collects)
     local dollars, entry_text = text:match "^(%$?%$?)(.*)$"
-    local label, _, routine = start.entry(entry_text)
-    if not routine then return fail("LABELEXPECTED") end
+    local label, offset, routine = start.entry(entry_text)
+    if not routine or offset then return fail("LABELEXPECTED") end
     local n = #args
     for i = 1, n do
         if math.floor(references / 2 ^ (i - 1)) % 2 == 1 then args[i] = variable(args[i]) end

@@ -245,6 +245,12 @@ function lock.lock(refs, timeout)
     return acquire(refs, timeout, "lock")
 end
 
+--- All of them, of LOCK and ZALLOCATE.
+function lock.clear()
+    release_all "lock"
+    release_all "allocate"
+end
+
 function lock.plus(refs, timeout) return acquire(refs, timeout, "lock") end
 
 function lock.minus(refs, timeout)

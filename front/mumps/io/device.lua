@@ -351,13 +351,18 @@ function D.flush()
     end
 end
 
--- HALT: closes all.
-function D.finish()
+-- All but $PRINCIPAL.
+function D.close_all()
     for name, d in pairs(B.devices) do
         B.devices[name] = nil
         pcall(d.class.close, d)
     end
     current = principal
+end
+
+-- HALT: closes all.
+function D.finish()
+    D.close_all()
     pcall(principal.class.complete, principal)
 end
 

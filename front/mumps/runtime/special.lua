@@ -118,6 +118,15 @@ writers.ZYJOBPARENT = nil
 variable("SYSTEM", "47," .. (from_environment("ydb_sysid", "gtm_sysid") or "gtm_sysid"))
 writers.SYSTEM = function(v) values.SYSTEM = values.SYSTEM .. str(v) end
 
+--- What programs will have set is put back by the function that this returns.
+function special.keep()
+    local was = {}
+    for name, value in pairs(values) do was[name] = value end
+    return function()
+        for name, value in pairs(was) do values[name] = value end
+    end
+end
+
 -- For start.lua and io: what no program sets.
 function special.put(name, value)
     values[name] = value

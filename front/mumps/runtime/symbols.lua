@@ -357,6 +357,12 @@ local exclusive = {restore = function(_, set)
     each_but(set, leave)
 end}
 
+--- No variable has anything any more; NEW is undone down to that height.
+function M.clear(top)
+    M.unwind(top)
+    each_but({}, leave)
+end
+
 function M.new_except(set)
     each_but(set, M.new)
     M.push_special(exclusive, set, false)

@@ -201,4 +201,12 @@ end
 function M.nothing()
 end
 
+--- Errors and traps as they are when a program begins.
+function M.clear()
+    M.etrap, M.ztrap, M.ecode, M.zstatus = "", "B", "", ""
+    M.zerror, M.estack = "Unprocessed $ZERROR, see $ZSTATUS", 0
+    level.handling = nil
+    level.forget()
+end
+
 return M

@@ -273,6 +273,17 @@ if special.truth_of(special.from_environment("ydb_noundef", "gtm_noundef")) == 1
 local empties = tonumber(special.from_environment("ydb_lvnullsubs", "gtm_lvnullsubs"))
 if empties == 0 or empties == 2 then rules.empty = empties end
 
+--- What programs will have set is put back by the function that this returns.
+function view.keep()
+    local was, subscripts, lenient = {}, rules.empty, symbols.lenient
+    for name, value in pairs(state) do was[name] = value end
+    return function()
+        for name, value in pairs(was) do state[name] = value end
+        rules.empty, symbols.lenient = subscripts, lenient
+        isolated = {}
+    end
+end
+
 -- ---------------------------------------------------------------- VIEW, $VIEW
 
 local function shortened(name, given)

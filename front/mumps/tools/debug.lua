@@ -124,6 +124,12 @@ function debugger.breakpoints()
     return list
 end
 
+--- No breakpoints, and no step.
+function debugger.clear()
+    breaks, n_breaks, step = {}, 0, nil
+    update()
+end
+
 -- ------------------------------------------------------------------------- ZSTEP
 
 -- At a prompt the program goes on, too.
