@@ -55,7 +55,8 @@ struct caret_m__call {
     /* Of the functions of the host that C which M called has called: what the last that failed says, as $ZSTATUS has
      * it; once.  NULL: none has.  May be NULL. */
     const char *(*said)(void *who);
-    /* `run`: the program's standard output is not M's: $PRINCIPAL is empty, and what a DO writes to it is its value. */
+    /* `run`: the program's standard output is not M's: $PRINCIPAL is empty, and what a DO writes to it is its value.
+     * Nothing of the call is left for the next one but what it wrote to the database (mumps/bridge/fresh.lua). */
     bool collects;
     int status;      /* 0, an M error (negative) or an outcome (positive) */
     char text[2048]; /* of an error, as $ZSTATUS has it; terminated */
@@ -80,6 +81,9 @@ struct caret_m__machine {
     /* The call that runs is to end, in the next 1,000 turns of a loop of M: with CARET_M__ENDED, and no trap sees it.
      * For any thread, while that call lasts; `false` takes back what no loop has seen, when it is over. */
     void (*ask_end)(bool asks);
+    /* For a handler of a signal, in the thread in which that call runs: after ask_end(true) the call ends also at the
+     * next line of M, be it in no loop. */
+    void (*end_here)(void);
     /* M's local variables, which are those of the process from now on. */
     const caret_locals *locals;
 };

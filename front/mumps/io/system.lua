@@ -33,6 +33,24 @@ function S.hang(v)
     B.sleep_until(C.caret_mumps__io_ticks() + math.min(seconds, 2147483647) * 1e3)
 end
 
+local SIGTERM = 15
+
+-- In a program that called M, which may ask for the end of the call: the child is told to end, too.
+local function wait_for(pid)
+    local nap = 1
+    while true do
+        local status = C.caret_mumps__io_reap(pid, 0)
+        if status ~= -1 then return status end
+        local ok, e = pcall(B.sleep_until, C.caret_mumps__io_ticks() + nap)
+        if not ok then
+            S.add_job(pid)
+            C.caret_mumps__io_kill(pid, SIGTERM)
+            error(e, 0)
+        end
+        nap = math.min(nap * 2, 20)
+    end
+end
+
 -- A shell command, or "": a shell.  How it ended.
 function S.shell(command)
     local shell = S.env "SHELL" or "/bin/sh"
@@ -42,7 +60,8 @@ function S.shell(command)
     if pid < 0 then
         return B.fail_errno(nil, -pid)
     end
-    local status = C.caret_mumps__io_reap(pid, 1)
+    local own = debug.getregistry()["caret.mumps"].interrupts
+    local status = own and C.caret_mumps__io_reap(pid, 1) or wait_for(pid)
     return status >= 256 and status - 256 or status
 end
 

@@ -59,8 +59,9 @@ local function read_plain(prompt)
     device.write(prompt)
     device.flush()
     local ok, text = pcall(device.read)
+    local over = text == "" and tonumber(special.get "ZEOF") == 1
     device.newline()
-    if text == "" and tonumber(special.get "ZEOF") == 1 then return nil end
+    if over then return nil end
     return ok and text or nil
 end
 
