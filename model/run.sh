@@ -105,6 +105,7 @@ correct await -DMAXD=0
 correct await
 long await -DMAXD=2
 correct handoff
+correct handoff -DMACHINE
 long handoff -DRUNS=5
 correct line
 correct line -DNET -DKILLS=2 -DBEGINS=1
@@ -227,6 +228,10 @@ bug handoff -DBUG=6
 bug handoff -DBUG=7
 bug handoff -DBUG=8
 bug handoff -DBUG=9
+bug handoff -DBUG=10 -DMACHINE
+bug handoff -DBUG=11 -DMACHINE
+bug handoff -DBUG=12 -DMACHINE
+bug handoff -DBUG=13 -DMACHINE
 bug line -DBUG=1
 bug line -DBUG=2
 bug line -DBUG=3
