@@ -134,6 +134,8 @@ static void features_gone(struct serve__worker *w, struct serve__conn *c)
         serve__conn_gone_ending(w, c);
     if (serve__conn_gone_acl != NULL)
         serve__conn_gone_acl(w, c);
+    if (serve__conn_gone_m != NULL)
+        serve__conn_gone_m(w, c);
 }
 
 static void take_off(struct serve__conn **list, const struct serve__conn *c)

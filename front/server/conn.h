@@ -38,7 +38,8 @@ enum {                             /* conn->flags */
        SERVE__CONN_AWAY = 1 << 20,    /* its script runs, and the loop goes on without it: handoff.h */
        SERVE__CONN_UNSAVED = 1 << 21, /* its output waits for the disk: disk.h */
        SERVE__CONN_PUSHED = 1 << 22,  /* what this command sent it goes out in spite of CLIENT REPLY */
-       SERVE__CONN_HELD = 1 << 23     /* it waits for the end of other clients: meet/ending.h */
+       SERVE__CONN_HELD = 1 << 23,    /* it waits for the end of other clients: meet/ending.h */
+       SERVE__CONN_IN_LINE = 1 << 24  /* for the machine of M: its command is parsed again (node/m.c) */
 };
 
 /* What the loop knows of whatever is in epoll: the first field of it. */
@@ -92,6 +93,7 @@ void serve__conn_gone_monitor(struct serve__worker *w, struct serve__conn *c) __
 void serve__conn_gone_locks(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
 void serve__conn_gone_ending(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
 void serve__conn_gone_acl(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
+void serve__conn_gone_m(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
 
 /* The connection of a socket that was accepted; NULL: no memory, and the socket is closed. */
 enum serve__way { SERVE__WAY_TCP, SERVE__WAY_UNIX, SERVE__WAY_TLS };

@@ -22,6 +22,7 @@
 #include "server/meet/blocked.h"
 #include "server/meet/tracking.h"
 #include "server/multi.h"
+#include "server/node/m.h"
 #include "server/worker.h"
 
 /* ----------------------------------------------------------------- errors */
@@ -285,7 +286,8 @@ static bool allowed(struct serve__call *q)
 static bool taken(struct serve__call *q)
 {
     return (q->w->shared->pause_until != 0 && serve__pause_takes != NULL && serve__pause_takes(q)) ||
-           ((q->c->flags & SERVE__CONN_MULTI) && serve__multi_takes != NULL && serve__multi_takes(q));
+           ((q->c->flags & SERVE__CONN_MULTI) && serve__multi_takes != NULL && serve__multi_takes(q)) ||
+           (q->cmd->run == serve__cmd_caret_m && serve__m_takes(q));
 }
 
 /* CLIENT REPLY OFF and SKIP: the answer is made, and dropped, unless it is pushes (SUBSCRIBE). */

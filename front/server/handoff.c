@@ -209,6 +209,7 @@ static void stand_in(struct serve__handoff *h)
 {
     struct serve__worker *w = h->w;
     struct serve__conn *c = h->current->c;
+    h->last_away = h->last_away || h->current->takes_last;
     h->current = NULL;
     atomic_store(&h->run, 0);
     c->flags |= SERVE__CONN_AWAY;
@@ -244,7 +245,7 @@ static void sleep_long(struct serve__handoff *h)
 /* Then somebody has to go on watching: the script keeps the loop. */
 static bool all_threads_busy(const struct serve__handoff *h)
 {
-    return h->threads >= SERVE__STANDINS && h->nidle == 0;
+    return SERVE__STANDINS - h->threads + h->nidle <= atomic_load(&h->leaves);
 }
 
 /* Take the turn from the run, if it lends it in the next moment. */
@@ -373,6 +374,7 @@ void serve__lease_begin(struct serve__worker *w, struct serve__lease *l, struct 
     if (!away) {
         h->current = l;
         atomic_store(&h->patience, c->tracking != NULL ? SERVE__PATIENT_MS : 1);
+        atomic_store(&h->leaves, l->takes_last || h->last_away ? 0 : 1);
         atomic_store(&h->run, l->number);
     }
     wake_watcher(h);
@@ -392,6 +394,8 @@ void serve__lease_end(struct serve__worker *w, struct serve__lease *l)
     if (!l->away) {
         h->current = NULL;
         atomic_store_explicit(&h->run, 0, memory_order_relaxed);
+    } else if (l->takes_last) {
+        h->last_away = false;
     }
 }
 

@@ -29,8 +29,10 @@
  * Messages that come for a client whose script is away are kept aside, and go out after the answer, not within it.
  *
  * What keeps the turn: one that was restarted three times, and in short runs, as others wait for its transaction then
- * in any case; one that begins when SERVE__STANDINS - 1 are away.  A script of a client that has tracked keys keeps it
- * for SERVE__PATIENT_MS: if it loses it, the client is told that all may have changed (meet/tracking.h).
+ * in any case; one that begins when SERVE__STANDINS - 2 are away.  The last thread is that of CARET.M (node/m.c), which
+ * runs once at a time and without end, perhaps, so that it keeps nobody waiting however many scripts run.
+ *   A script of a client that has tracked keys keeps it for SERVE__PATIENT_MS: if it loses it, the client is told that
+ * all may have changed (meet/tracking.h).
  *
  * Ending a script (SCRIPT KILL, the end of the worker).  The watcher sees what is asked for in `late` of
  * shared.h, and asks the run, by `end`, more and more urgently each millisecond.  A script that is in Lua all the
@@ -53,7 +55,7 @@
 
 #include "server/worker.h"
 
-enum { SERVE__STANDINS = 16, SERVE__LATE_MS = 2, SERVE__PATIENT_MS = 100 /* arbitrary */ };
+enum { SERVE__STANDINS = 17, SERVE__LATE_MS = 2, SERVE__PATIENT_MS = 100 /* arbitrary */ };
 
 /* A run of a script. */
 struct serve__lease {
@@ -61,6 +63,7 @@ struct serve__lease {
     uint32_t number;
     bool known;            /* to the watcher */
     bool keeps, away;      /* of the script's thread */
+    bool takes_last;       /* it may have the last stand-in: one lease of all */
     atomic_bool in_lua;    /* and not in a command, which ends by itself */
     _Atomic int64_t since; /* milliseconds since 1970; 0: none runs */
     atomic_bool seen;      /* the watcher looks at it, or has: serve__lease_end() waits for it */
@@ -82,8 +85,10 @@ struct serve__handoff {
     int64_t gave;                  /* when the loop gave it last */
     _Atomic uint32_t lent;         /* number of the run that lends the turn; 0: none */
     _Atomic uint32_t run;          /* number of the run on the thread of the loop; 0: none */
-    _Atomic int patience;         /* milliseconds for which it keeps the turn in any case; set before `run` */
-    _Atomic uint32_t asleep;      /* the watcher waits for a run: futex */
+    _Atomic int patience;    /* milliseconds for which it keeps the turn in any case; set before `run`, */
+    _Atomic int leaves;      /* and so is how many threads are to be left when it loses that */
+    bool last_away;          /* the run that may have the last thread is away */
+    _Atomic uint32_t asleep; /* the watcher waits for a run: futex */
     struct serve__lease *current; /* of `run` */
     struct serve__lease *_Atomic leases[SERVE__STANDINS + 2];
     int loop, watcher; /* threads: 0 is the first; -1: none watches */

@@ -145,7 +145,7 @@ unsigned serve__pipeline_run(struct serve__worker *w, struct serve__conn *c, str
         if (n > 0)
             continue;
         serve__dispatch(w, c, &p->args[p->first[i]], p->argc[i], ahead_of(p, i));
-        if (!(c->flags & SERVE__CONN_PAUSED)) /* it was not run */
+        if (!(c->flags & (SERVE__CONN_PAUSED | SERVE__CONN_IN_LINE))) /* it was not run */
             i++;
     }
     return i;

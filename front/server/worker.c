@@ -35,6 +35,7 @@
 #include "server/meet/tracking.h"
 #include "server/moving.h"
 #include "server/node/lock.h"
+#include "server/node/m.h"
 #include "server/relisten.h"
 
 enum { EVENTS = 256, TICK = 100 /* milliseconds between looks when nothing happens */, ACCEPTS = 64 };
@@ -259,6 +260,7 @@ void serve__worker_turn(struct serve__worker *w)
         serve__tracking_turn(w);
     wakes = serve__locks_turn(w, TICK);
     w->due = w->now + wakes < w->due ? w->now + wakes : w->due;
+    serve__m_turn(w);
     for (int i = 0; i < n && handoffs == serve__handoffs(w); i++)
         source_ready(w, events[i].data.ptr, events[i].events);
     if (handoffs == serve__handoffs(w) && w->stats->trackers > 0)
