@@ -23,7 +23,7 @@ trap n $et s $et="s $ec="""" g trap" f  s x=1/0
 fib(n) q:n<2 n q $$fib(n-1)+$$fib(n-2)
 hang h 1000 q
 lock l ^tb("held") q
-read o "p":(command="sleep 1000")::"pipe" u "p" r x q
+read o "p":(command="cat")::"pipe" u "p" r x q
 sys zsy "exec sleep 1000" q
 wrote s ^tb("plain")=1 ts  s ^tb("open")=1 l ^tb("lock") h 1000 q
 wait(go) f  q:$d(^tb(go))  h 0.005
