@@ -101,6 +101,11 @@ static inline int caret__racy_cmp(const void *a, const void *b, size_t n)
 
 #endif
 
+/* Two words that are copied by one load and one store. */
+struct caret__words {
+    uint64_t w[2];
+};
+
 /* The same as caret__racy_copy for the length of a key: the compiler makes a `rep movs` of that one when it
  * knows that the length is below a kilobyte, which takes longer to begin than these loops to end. */
 static inline void caret__racy_copy_short(void *dst, const void *src, size_t n)
@@ -110,14 +115,22 @@ static inline void caret__racy_copy_short(void *dst, const void *src, size_t n)
 #else
     uint8_t *d = dst;
     const uint8_t *s = src;
-    if (n >= 8) {
-        uint64_t v;
-        for (size_t i = 0;; i = i + 16 <= n ? i + 8 : n - 8) {
-            memcpy(&v, s + i, 8);
-            memcpy(d + i, &v, 8);
-            if (i + 8 == n)
+    if (n > 16) {
+        struct caret__words v;
+        for (size_t i = 0;; i = i + 32 <= n ? i + 16 : n - 16) { /* the last ones overlap those before */
+            memcpy(&v, s + i, 16);
+            memcpy(d + i, &v, 16);
+            if (i + 16 == n)
                 return;
         }
+    }
+    if (n >= 8) {
+        uint64_t v, w;
+        memcpy(&v, s, 8);
+        memcpy(&w, s + n - 8, 8);
+        memcpy(d, &v, 8);
+        memcpy(d + n - 8, &w, 8);
+        return;
     }
     if (n >= 4) {
         uint32_t v, w;
