@@ -121,6 +121,37 @@ bool caret__num_canonical(const char *s, size_t n)
 
 /* ----------------------------------------------------------------- integers */
 
+#define EIGHT UINT64_C(100000000)
+
+/* Write a number below 10^8 with eight digits: halves, pairs, digits, each split in all of a word's parts at once.  The
+ * first digit is the lowest byte. */
+static inline void put_eight(char *p, uint32_t u)
+{
+    uint64_t halves = u / 10000 | (uint64_t)(u % 10000) << 32;
+    uint64_t above = (halves * 10486 >> 20) & UINT64_C(0x7f0000007f); /* hundredths, of up to 9,999 */
+    uint64_t two = above | (halves - 100 * above) << 16;
+    uint64_t tens = (two * 103 >> 10) & UINT64_C(0x000f000f000f000f);
+    uint64_t text = (tens | (two - 10 * tens) << 8) + UINT64_C(0x3030303030303030);
+
+    memcpy(p, &text, 8);
+}
+
+/* The other way; false: not all of the eight are digits. */
+static inline bool take_eight(const char *s, uint64_t *u)
+{
+    uint64_t text;
+
+    memcpy(&text, s, 8);
+    if (((text + UINT64_C(0x4646464646464646)) | (text - UINT64_C(0x3030303030303030))) &
+        UINT64_C(0x8080808080808080))
+        return false;
+    text = (text & UINT64_C(0x0f0f0f0f0f0f0f0f)) * 2561 >> 8;                      /* 10 * first + second */
+    text = (text & UINT64_C(0x00ff00ff00ff00ff)) * 6553601 >> 16;                  /* 100 * ... */
+    text = (text & UINT64_C(0x0000ffff0000ffff)) * UINT64_C(42949672960001) >> 32; /* 10,000 * ... */
+    *u = text;
+    return true;
+}
+
 size_t caret__i64_format(int64_t v, char *buf)
 {
     uint64_t u = magnitude_of(v);
@@ -128,6 +159,11 @@ size_t caret__i64_format(int64_t v, char *buf)
     char *p = buf + sign + n;
 
     buf[0] = '-';
+    while (u >= EIGHT) {
+        p -= 8;
+        put_eight(p, (uint32_t)(u % EIGHT));
+        u /= EIGHT;
+    }
     while (u >= 100) {
         p -= 2;
         memcpy(p, pairs + 2 * (u % 100), 2);
@@ -149,7 +185,13 @@ bool caret__i64_parse(const char *s, size_t n, int64_t *out)
     n -= negative;
     if (n == 0 || n > 19 || (s[0] == '0' && (n > 1 || negative)))
         return false;
-    for (size_t i = 0; i < n; i++) {
+    size_t i = 0;
+    for (uint64_t eight; i + 8 <= n; i += 8) {
+        if (!take_eight(s + i, &eight))
+            return false;
+        u = u * EIGHT + eight;
+    }
+    for (; i < n; i++) {
         unsigned digit = (unsigned char)(s[i] - '0');
         if (digit > 9)
             return false;
