@@ -375,34 +375,13 @@ static int bury(struct caret__engine *e, const struct caret__lt_suspects *s, uns
     return CARET_OK;
 }
 
-/* All who are in the way. */
-static void suspect_blockers(struct caret__lock_table *t, const struct caret__locker *me, uint32_t cell,
-                             struct caret__lt_suspects *s)
-{
-    for (uint32_t h = 0; (h = caret__lt_conflict(t, cell, me->id, h)) != 0;)
-        caret__lt_suspect(s, t->cells[h].owner, t->cells[h].nonce);
-}
-
-/* All who have anything: the table is full. */
-static void suspect_all(const struct caret__lock_table *t, struct caret__lt_suspects *s)
-{
-    for (uint32_t i = 1; i < t->used; i++) {
-        if (caret__lt_count(&t->cells[i]) > 0)
-            caret__lt_suspect(s, t->cells[i].owner, t->cells[i].nonce);
-    }
-    for (uint32_t r = 0; r < t->waiters_n; r++) {
-        if (t->waiters[r].cell != 0)
-            caret__lt_suspect(s, t->waiters[r].owner, t->waiters[r].nonce);
-    }
-}
-
 int caret__locks_bury(struct caret__engine *e, uint64_t pid, unsigned *found)
 {
     struct caret__lt_suspects *s = calloc(1, sizeof *s);
     int r = s != NULL ? enter(e) : caret__fail(CARET_E_NOMEM, "no memory to ask who lives");
 
     if (r == CARET_OK) {
-        suspect_all(caret__lt(e), s);
+        caret__lt_suspect_all(caret__lt(e), s);
         leave(e);
         for (uint32_t slot = 0; slot < CARET__MAX_PROCS && pid != 0; slot++)
             if (atomic_load(&e->slots[slot].pid) != pid)
@@ -486,7 +465,7 @@ static int blocked(struct caret__engine *e, const struct caret__locker *me, stru
 
     w->last = now >= w->deadline;
     if (w->last || w->asked == 0 || now - w->asked >= SECOND) {
-        suspect_blockers(t, me, cell, &w->suspects);
+        caret__lt_suspect_blockers(t, me->id, cell, &w->suspects);
         w->ask = true;
         w->asked = now;
     }
@@ -523,7 +502,7 @@ static int wait_try(struct caret__engine *e, struct caret__locker *me, const str
         end_wait(t, me, w);
         if (r == CARET_E_LIMIT) {
             snprintf(w->text, sizeof w->text, "%s", caret_message() + strlen("LIMIT: "));
-            suspect_all(t, &w->suspects);
+            caret__lt_suspect_all(t, &w->suspects);
             w->ask = true;
         }
     }
@@ -595,11 +574,26 @@ static int take_slow(struct caret__engine *e, struct caret__locker *me, const st
 
 /* ------------------------------------------------------------ take, release */
 
+/* The mutex is held, and left: the whole of a try, and waiting. */
+static __attribute__((noinline)) int take_entered(struct caret__engine *e, struct caret__locker *me,
+                                                  const struct request *rq, uint64_t timeout_ns)
+{
+    CARET__HELD(&e->sh->lock_mutex);
+    uint32_t cell;
+    int r = try_all(e, me, rq, &cell);
+
+    if (caret__unlikely(r == CARET_LOCK_TIMEOUT))
+        caret__lt_rest(caret__lt(e), cell);
+    leave(e);
+    if (caret__likely(r == CARET_OK) || r == CARET_E_SHM)
+        return r;
+    return take_slow(e, me, rq, timeout_ns);
+}
+
 int caret__lock_take_all(struct caret__engine *e, struct caret__locker *me, const uint8_t *const keys[],
                          const size_t lens[], size_t n, uint64_t timeout_ns)
 {
     struct request rq = {keys, lens, n, coarse_now()};
-    uint32_t cell;
     int r;
 
     for (size_t i = 0; i < n; i++) {
@@ -611,19 +605,42 @@ int caret__lock_take_all(struct caret__engine *e, struct caret__locker *me, cons
     r = reserve_records(me, n);
     if (caret__unlikely(r != CARET_OK) || caret__unlikely((r = enter(e)) != CARET_OK))
         return r;
-    r = try_all(e, me, &rq, &cell);
-    if (caret__unlikely(r == CARET_LOCK_TIMEOUT))
-        caret__lt_rest(caret__lt(e), cell);
-    leave(e);
-    if (caret__likely(r == CARET_OK) || r == CARET_E_SHM)
-        return r;
-    return take_slow(e, me, &rq, timeout_ns);
+    return take_entered(e, me, &rq, timeout_ns);
+}
+
+/* A name that is in the table and that nobody holds, as most are when they are asked for: true, it was taken. */
+static inline bool take_idle(struct caret__engine *e, struct caret__locker *me, const uint8_t *key,
+                             size_t len, uint32_t hash, uint64_t now)
+{
+    CARET__HELD(&e->sh->lock_mutex);
+    struct caret__lock_table *t = caret__lt(e);
+    uint32_t cell = caret__lt_find(t, key, len, hash);
+
+    if (cell == 0 || caret__lt_count(&t->cells[cell]) != 0 || me->ncarried != 0 || me->dead != 0 ||
+        caret__lt_blocked(t, cell, me->id))
+        return false;
+    caret__lt_hold(t, cell, me->id, me->nonce, now);
+    me->held[me->n++] = (struct caret__held){.cell = cell, .count = 1, .prev = 0, .level = me->level};
+    t->cells[cell].pos = me->n;
+    return true;
 }
 
 int caret__lock_take(struct caret__engine *e, struct caret__locker *me, const uint8_t *key, size_t len,
                      uint64_t timeout_ns)
 {
-    return caret__lock_take_all(e, me, &key, &len, 1, timeout_ns);
+    struct request rq = {&key, &len, 1, coarse_now()};
+    int r;
+
+    if (caret__unlikely(len == 0 || len > CARET__KEY_MAX))
+        return caret__lock_take_all(e, me, &key, &len, 1, timeout_ns); /* it says what is wrong */
+    uint32_t hash = caret__lt_hash(key, len);
+    r = reserve_records(me, 1);
+    if (caret__unlikely(r != CARET_OK) || caret__unlikely((r = enter(e)) != CARET_OK))
+        return r;
+    if (caret__unlikely(!take_idle(e, me, key, len, hash, rq.now)))
+        return take_entered(e, me, &rq, timeout_ns);
+    leave(e);
+    return CARET_OK;
 }
 
 static int not_locked(const uint8_t *key, size_t len)
@@ -637,14 +654,16 @@ static int not_locked(const uint8_t *key, size_t len)
 int caret__lock_release(struct caret__engine *e, struct caret__locker *me, const uint8_t *key, size_t len)
 {
     struct caret__lock_table *t = caret__lt(e);
-    uint32_t hash = caret__lt_hash(key, len), cell;
     struct caret__held *h;
     bool wake = false;
     int r = enter(e);
 
     if (caret__unlikely(r != CARET_OK))
         return r;
-    cell = caret__lt_find(t, key, len, hash);
+    uint32_t cell =
+        me->n != 0 ? me->held[me->n - 1].cell : 0; /* most often it is the one that was taken last */
+    if (cell == 0 || !caret__lt_held_by(&t->cells[cell], me->id) || !caret__lt_is(t, cell, key, len))
+        cell = caret__lt_find(t, key, len, caret__lt_hash(key, len));
     h = newest(t, me, cell);
     if (caret__likely(h != NULL)) {
         unrecord(t, me, h);

@@ -39,6 +39,27 @@ void caret__lt_suspect(struct caret__lt_suspects *s, uint64_t owner, uint32_t no
     s->nonce[slot] = nonce;
 }
 
+/* All who are in the way. */
+void caret__lt_suspect_blockers(struct caret__lock_table *t, uint64_t owner, uint32_t cell,
+                                struct caret__lt_suspects *s)
+{
+    for (uint32_t h = 0; (h = caret__lt_conflict(t, cell, owner, h)) != 0;)
+        caret__lt_suspect(s, t->cells[h].owner, t->cells[h].nonce);
+}
+
+/* All who have anything: the table is full. */
+void caret__lt_suspect_all(const struct caret__lock_table *t, struct caret__lt_suspects *s)
+{
+    for (uint32_t i = 1; i < t->used; i++) {
+        if (caret__lt_count(&t->cells[i]) > 0)
+            caret__lt_suspect(s, t->cells[i].owner, t->cells[i].nonce);
+    }
+    for (uint32_t r = 0; r < t->waiters_n; r++) {
+        if (t->waiters[r].cell != 0)
+            caret__lt_suspect(s, t->waiters[r].owner, t->waiters[r].nonce);
+    }
+}
+
 /* ------------------------------------------------------------------ text */
 
 void caret__lt_text(const uint8_t *key, size_t len, char *text, size_t cap)

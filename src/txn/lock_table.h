@@ -98,6 +98,11 @@ struct caret__lt_suspects {
 
 void caret__lt_suspect(struct caret__lt_suspects *s, uint64_t owner, uint32_t nonce);
 
+/* All that are in the owner's way to the name; all that have anything: the table is full. */
+void caret__lt_suspect_blockers(struct caret__lock_table *t, uint64_t owner, uint32_t cell,
+                                struct caret__lt_suspects *s);
+void caret__lt_suspect_all(const struct caret__lock_table *t, struct caret__lt_suspects *s);
+
 /* Does the waiter of `record` (+ 1) close a ring?  Then the ring is told in text, and its processes are suspects. */
 bool caret__lt_ring(struct caret__engine *e, uint32_t record, struct caret__lt_suspects *s, char *text,
                     size_t cap);
