@@ -342,6 +342,16 @@ static inline void note_spot(caret_session *s, struct caret__node *n, const stru
         caret__hint_write(n, spot->version, caret__spot_place(spot), s->e->pg.id);
 }
 
+static inline int commit_spot(caret_session *s, struct caret__node *n, struct caret__spot *spot,
+                              const void *value, size_t len, caret__compute *compute, void *ctx,
+                              uint64_t *lsn)
+{
+    const uint8_t *key = caret__node_key(n);
+
+    return compute == NULL ? caret__commit_set(s->e, spot, key, n->key_len, value, len, lsn)
+                           : caret__commit_computed(s->e, spot, key, n->key_len, compute, ctx, lsn);
+}
+
 /* A set of a node without a hint that holds: its place is looked for before the writer mutex is taken. */
 static __attribute__((noinline)) int commit_searched(caret_session *s, struct caret__node *n,
                                                      const void *value, size_t len, caret__compute *compute,
@@ -357,16 +367,18 @@ static __attribute__((noinline)) int commit_searched(caret_session *s, struct ca
     struct caret__spot spot = {at.version, at.pgno, (uint16_t)at.pos, at.found, 1};
     if (l != NULL)
         note_append(s, n, &at);
-    rc = caret__commit_set(s->e, &spot, caret__node_key(n), n->key_len, value, len, compute, ctx, lsn);
+    rc = commit_spot(s, n, &spot, value, len, compute, ctx, lsn);
     note_spot(s, n, &spot);
     if (rc == CARET_OK && l != NULL)
         remember_leaf(s, l, &spot, at.version);
     return rc;
 }
 
-/* A set of the node as a commit of its own.  Under the writer mutex only the version of the place is compared. */
-int caret__commit_node(caret_session *s, struct caret__node *n, const void *value, size_t len,
-                       caret__compute *compute, void *ctx, uint64_t *lsn)
+/* Under the writer mutex only the version of the place is compared. */
+static inline __attribute__((always_inline)) int commit_node(caret_session *s, struct caret__node *n,
+                                                             const void *value, size_t len,
+                                                             caret__compute *compute, void *ctx,
+                                                             uint64_t *lsn)
 {
     CARET__ASSERT(!caret__writer_held(s->e->sh));
     struct caret__hint_words w;
@@ -375,9 +387,15 @@ int caret__commit_node(caret_session *s, struct caret__node *n, const void *valu
         !caret__page_unchanged(s->global.pg, (uint32_t)w.place, w.version))
         return commit_searched(s, n, value, len, compute, ctx, lsn);
     struct caret__spot spot = caret__hint_spot(&w);
-    int rc = caret__commit_set(s->e, &spot, caret__node_key(n), n->key_len, value, len, compute, ctx, lsn);
+    int rc = commit_spot(s, n, &spot, value, len, compute, ctx, lsn);
     note_spot(s, n, &spot);
     return rc;
+}
+
+int caret__commit_node(caret_session *s, struct caret__node *n, caret__compute *compute, void *ctx,
+                       uint64_t *lsn)
+{
+    return commit_node(s, n, NULL, 0, compute, ctx, lsn);
 }
 
 static int set_global(caret_session *s, struct caret__node *n, const void *value, size_t len)
@@ -388,7 +406,7 @@ static int set_global(caret_session *s, struct caret__node *n, const void *value
     if (caret__unlikely(!caret__value_inline(n->key_len, len)))
         rc = set_long(s, n, value, len, &lsn);
     else
-        rc = caret__commit_node(s, n, value, len, NULL, NULL, &lsn);
+        rc = commit_node(s, n, value, len, NULL, NULL, &lsn);
     return rc == CARET_OK ? caret__session_committed(s, lsn, 0) : rc;
 }
 
@@ -581,7 +599,7 @@ static int incr(caret_session *s, caret_node *node, struct add *a)
     }
     if (rc != CARET_OK)
         return rc;
-    rc = caret__commit_node(s, n, NULL, 0, add_values, a, &lsn);
+    rc = caret__commit_node(s, n, add_values, a, &lsn);
     return rc == CARET_OK ? caret__session_committed(s, lsn, 0) : rc;
 }
 

@@ -174,7 +174,7 @@ static int put_global(struct put *p, caret_node *node)
         if (rc == CARET_OK && decide(p) == CARET_NONE)
             return p->wanted && p->data & 1 ? put_alone(p, node) : CARET_NONE;
         if (rc == CARET_OK)
-            rc = caret__commit_node(p->s, n, NULL, 0, judge, p, &lsn);
+            rc = caret__commit_node(p->s, n, judge, p, &lsn);
         if (rc == CARET_OK)
             return caret__session_committed(p->s, lsn, 0);
         rc = rc == CARET_ROLLBACK ? CARET_OK : rc;

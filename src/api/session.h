@@ -285,9 +285,9 @@ int caret__enter_writer(caret_session *s);
 /* Find the node's entry, by its hint or anew, and note the hint.  To be validated. */
 int caret__find(caret_session *s, struct caret__view *v, struct caret__node *n, struct caret__at *at);
 
-/* A set of the node as a commit of its own, of a value or of what `compute` makes of the one there is. */
-int caret__commit_node(caret_session *s, struct caret__node *n, const void *value, size_t len,
-                       caret__compute *compute, void *ctx, uint64_t *lsn);
+/* A set of the node, to what `compute` makes of the value there is, as a commit of its own. */
+int caret__commit_node(caret_session *s, struct caret__node *n, caret__compute *compute, void *ctx,
+                       uint64_t *lsn);
 
 /* Before a global write: read-only?  The background thread starts at the first one. */
 int caret__session_writes_slow(caret_session *s);

@@ -11,7 +11,7 @@
  *   7  unlock; wake those that wait for such a change (await.c)
  *
  * The commonest change, a set whose leaf belongs to the current epoch and has
- * room, is done in place (set_in_place): only the bytes that change are saved, not
+ * room, is done in place (overwrite_in_place, change_in_place): only the bytes that change are saved, not
  * the page, and no page or slot is needed.  So are most sets of a small batch (commit_sets.c).
  * If its process dies in step 5, repair restores what was saved, of several
  * changes of one page the last first, and redoes the record the general way.
@@ -38,6 +38,7 @@
 #include "log/lengthen.h"
 #include "log/reserve.h"
 #include "log/writer.h"
+#include "page/edit.h"
 #include "shm/memory.h"
 
 /* ------------------------------------------------------------------- batches */
@@ -154,17 +155,52 @@ static inline bool beyond_limit(const struct caret__shared *sh, uint64_t head, u
  * read there, and so the line that they are in. */
 #define RING_KEPT 64u
 
-/* Is there room for size bytes in ring and log? Looked at under the mutex. */
-static inline bool has_room(const struct caret__shared *sh, uint64_t head, uint32_t size, bool only_kills)
+static inline bool is_room(const struct caret__shared *sh, uint64_t head, uint32_t size, uint64_t spare)
 {
-    CARET__ASSERT(caret__writer_held(sh));
-    uint64_t spare = only_kills ? log_spare(sh) / 2 : log_spare(sh);
     return (size > CARET__BIG_RECORD ||
             head + size - atomic_load_explicit(&sh->log_written, memory_order_acquire) <=
                 sh->ring_size - RING_KEPT) &&
            head + size + spare - atomic_load_explicit(&sh->checkpoint_lsn, memory_order_acquire) <=
                atomic_load_explicit(&sh->log_size, memory_order_relaxed) &&
-           !beyond_limit(sh, head, size) && (size > CARET__BIG_RECORD || !caret__braked(sh, head + size));
+           !beyond_limit(sh, head, size);
+}
+
+/* For so many bytes nobody looks again: as soon as that a brake is noticed, and that the ring fills; arbitrary. */
+#define ROOM_STEP (CARET__RING_SIZE / 16)
+
+/*
+ * Up to where there is room.  It is true for as long as it stands: log_written and checkpoint_lsn only rise (but for
+ * what a death leaves beyond log_head, which repair takes back before anybody looks here), log_size only grows, and
+ * whoever sets log_limit, under the mutex, makes log_room 0 before.
+ */
+static uint64_t room_upto(const struct caret__shared *sh, uint64_t head)
+{
+    CARET__ASSERT(caret__writer_held(sh));
+    uint64_t ring = atomic_load_explicit(&sh->log_written, memory_order_acquire) + sh->ring_size - RING_KEPT;
+    uint64_t log = atomic_load_explicit(&sh->checkpoint_lsn, memory_order_acquire) +
+                   atomic_load_explicit(&sh->log_size, memory_order_relaxed) - log_spare(sh);
+    uint64_t limit = atomic_load_explicit(&sh->log_limit, memory_order_relaxed) - 1; /* 0: there is none */
+    uint64_t brake = atomic_load_explicit(&sh->log_brake, memory_order_relaxed) - 1;
+
+    return caret__min64(caret__min64(caret__min64(ring, log), caret__min64(limit, brake)), head + ROOM_STEP);
+}
+
+static __attribute__((noinline)) bool look_for_room(struct caret__shared *sh, uint64_t head, uint32_t size,
+                                                    bool only_kills)
+{
+    CARET__ASSERT(caret__writer_held(sh));
+    uint64_t spare = only_kills ? log_spare(sh) / 2 : log_spare(sh);
+
+    sh->log_room = room_upto(sh, head);
+    return is_room(sh, head, size, spare) && (size > CARET__BIG_RECORD || !caret__braked(sh, head + size));
+}
+
+/* Is there room for size bytes in ring and log? Looked at under the mutex. */
+static inline bool has_room(struct caret__shared *sh, uint64_t head, uint32_t size, bool only_kills)
+{
+    CARET__ASSERT(caret__writer_held(sh));
+    CARET__ASSERT(head + size > sh->log_room || is_room(sh, head, size, log_spare(sh)));
+    return caret__likely(head + size <= sh->log_room) || look_for_room(sh, head, size, only_kills);
 }
 
 /* Outside the mutex: have the ring written, or a checkpoint taken. */
@@ -242,15 +278,16 @@ int caret__record_refused(const struct caret__engine *e, uint64_t size)
         e->path, (unsigned long long)size, size > most ? most : now, why);
 }
 
-/* After unlocking: wake those who wait for such a change; have the background thread look if the ring fills or a
- * checkpoint is due. */
-static inline void afterwards(struct caret__engine *e, const uint8_t *rec, uint32_t size, uint64_t lsn)
+/* After unlocking: wake those who wait for such a change.  looked: also have the background thread look if the ring
+ * fills or a checkpoint is due. */
+static inline void afterwards(struct caret__engine *e, const uint8_t *rec, uint32_t size, uint64_t lsn,
+                              bool looked)
 {
     CARET__ASSERT(!caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     caret__await_tell(e, rec, size);
-    if (caret__unlikely(lsn - atomic_load_explicit(&sh->log_written, memory_order_relaxed) >
-                        sh->ring_size / 4)) {
+    if (caret__unlikely(looked && lsn - atomic_load_explicit(&sh->log_written, memory_order_relaxed) >
+                                      sh->ring_size / 4)) {
         caret__background_wake(e);
         caret__await_tell(e, NULL, 0); /* or a waiter for something else would have much to read at once */
     }
@@ -404,7 +441,7 @@ int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)
         else if (rc == CARET_OK)
             rc = try_commit(e, &c, false);
         if (rc == CARET_OK)
-            afterwards(e, b->rec, c.r.size, *lsn);
+            afterwards(e, b->rec, c.r.size, *lsn, true);
         if (rc != CARET_RESTART)
             return rc == CARET_ROLLBACK ? CARET_RESTART : rc;
         rc = big ? CARET_OK : c.room ? make_room(e, c.r.size) : caret__checkpoint_room(e);
@@ -439,7 +476,8 @@ struct set {
     const uint8_t *rec;      /* it, finished but for its trailer */
     uint32_t size, crc;
     uint64_t *lsn;
-    bool full; /* it was room in ring or log that was missing */
+    bool looked; /* for room in ring and log; log_room did not tell */
+    bool full;   /* it was that room that was missing */
 };
 
 static inline void make_record(struct set *s)
@@ -508,19 +546,27 @@ static inline bool overwrites(const struct caret__engine *e, const struct set *s
            caret__pte_epoch(at->word) == atomic_load_explicit(&e->sh->epoch, memory_order_relaxed);
 }
 
-/* The spot is at->old; else the leaf has room for the key. */
-static inline __attribute__((always_inline)) void set_in_place(struct caret__engine *e, const struct set *s,
-                                                               const struct seen *at, bool overwrite)
+/* The leaf has room for the key. */
+static __attribute__((noinline)) void change_in_place(struct caret__engine *e, struct caret__spot *spot,
+                                                      const uint8_t *key, size_t klen, const void *val,
+                                                      size_t vlen, uint64_t lsn)
+{
+    CARET__ASSERT(caret__writer_held(e->sh));
+    struct caret__undo u = caret__undo_context(e, caret__undo_near(e));
+
+    caret__undo_begin(&u, lsn);
+    caret__change_leaf(e, &u, spot, key, klen, val, vlen, lsn);
+}
+
+/* The value at the spot is at->old, which overwrites() has looked at. */
+static inline __attribute__((always_inline)) void
+overwrite_in_place(struct caret__engine *e, const struct set *s, const struct seen *at)
 {
     CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__undo u = caret__undo_context(e, caret__undo_near(e));
     struct caret__edit ed = {&u, &e->pg.ptab[s->spot->pgno].version, *s->lsn};
 
     caret__undo_begin(&u, *s->lsn);
-    if (!overwrite) {
-        caret__change_leaf(e, &u, s->spot, s->key, s->klen, s->val, s->vlen, *s->lsn);
-        return;
-    }
     caret__page_overwrite(&at->old, s->val, &ed);
     s->spot->version = *s->lsn;
 }
@@ -558,7 +604,9 @@ static inline __attribute__((always_inline)) int try_set(struct caret__engine *e
     struct seen at = look_at(e, s->spot);
     if (s->compute != NULL && (rc = compute_value(e, s, &at.old)) != CARET_OK)
         return rc;
-    s->full = !has_room(e->sh, atomic_load_explicit(&e->sh->log_head, memory_order_relaxed), s->size, false);
+    uint64_t head = atomic_load_explicit(&e->sh->log_head, memory_order_relaxed);
+    s->looked = head + s->size > e->sh->log_room;
+    s->full = !has_room(e->sh, head, s->size, false);
     if (s->full)
         return CARET_RESTART;
     struct caret__taken taken = {0};
@@ -566,7 +614,10 @@ static inline __attribute__((always_inline)) int try_set(struct caret__engine *e
     if (!overwrite && !caret__fits_in_place(e, s->spot, s->key, s->klen, s->vlen, &taken))
         return set_slowly(e, s->spot, s->rec, s->size, s->crc, s->lsn);
     caret__publish(e, s->rec, s->size, s->crc, s->lsn);
-    set_in_place(e, s, &at, overwrite);
+    if (overwrite)
+        overwrite_in_place(e, s, &at);
+    else
+        change_in_place(e, s->spot, s->key, s->klen, s->val, s->vlen, *s->lsn);
     caret__make_visible(e, *s->lsn);
     return CARET_OK;
 }
@@ -574,7 +625,7 @@ static inline __attribute__((always_inline)) int try_set(struct caret__engine *e
 static inline __attribute__((always_inline)) int commit_set(struct caret__engine *e, struct set *s)
 {
     for (;;) {
-        s->full = false;
+        s->full = s->looked = false;
         int rc = may_write(e);
         if (rc == CARET_OK)
             rc = caret__writer_lock(e);
@@ -583,7 +634,7 @@ static inline __attribute__((always_inline)) int commit_set(struct caret__engine
         rc = try_set(e, s);
         caret__writer_unlock(e);
         if (rc == CARET_OK)
-            afterwards(e, s->rec, s->size, *s->lsn);
+            afterwards(e, s->rec, s->size, *s->lsn, s->looked);
         if (rc != CARET_RESTART)
             return rc;
         rc = s->full ? make_room(e, s->size) : caret__checkpoint_room(e);
@@ -593,22 +644,25 @@ static inline __attribute__((always_inline)) int commit_set(struct caret__engine
 }
 
 int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen,
-                      const void *val, size_t vlen, caret__compute *compute, void *ctx, uint64_t *lsn)
+                      const void *val, size_t vlen, uint64_t *lsn)
 {
     struct set_record room;
-    struct set s = {.spot = spot,
-                    .key = key,
-                    .klen = klen,
-                    .val = val,
-                    .vlen = vlen,
-                    .compute = compute,
-                    .ctx = ctx,
-                    .room = &room,
-                    .lsn = lsn};
+    struct set s = {
+        .spot = spot, .key = key, .klen = klen, .val = val, .vlen = vlen, .room = &room, .lsn = lsn};
 
     CARET__ASSERT(!caret__writer_held(e->sh));
-    if (compute == NULL)
-        make_record(&s);
+    make_record(&s);
+    return commit_set(e, &s);
+}
+
+int caret__commit_computed(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen,
+                           caret__compute *compute, void *ctx, uint64_t *lsn)
+{
+    struct set_record room;
+    struct set s = {
+        .spot = spot, .key = key, .klen = klen, .compute = compute, .ctx = ctx, .room = &room, .lsn = lsn};
+
+    CARET__ASSERT(!caret__writer_held(e->sh));
     return commit_set(e, &s);
 }
 

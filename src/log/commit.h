@@ -25,9 +25,11 @@ struct caret__spot {
  * old is NULL if there is none.  Returns CARET_OK, or an error: nothing is changed then. */
 typedef int caret__compute(void *ctx, const uint8_t *old, size_t old_len, const uint8_t **val, size_t *vlen);
 
-/* Set one node as a commit of its own.  compute (may be NULL) replaces val/vlen.  *lsn: its LSN. */
+/* Set one node as a commit of its own, to a value or to what `compute` makes of the old one.  *lsn: its LSN. */
 int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen,
-                      const void *val, size_t vlen, caret__compute *compute, void *ctx, uint64_t *lsn);
+                      const void *val, size_t vlen, uint64_t *lsn);
+int caret__commit_computed(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen,
+                           caret__compute *compute, void *ctx, uint64_t *lsn);
 
 /* Set the node of a batch that has nothing but this set.  valid is asked under the mutex; false: CARET_ROLLBACK. */
 struct caret__batch;

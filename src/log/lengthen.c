@@ -175,6 +175,7 @@ void caret__log_plan(struct caret__engine *e, uint32_t epoch, uint64_t size)
         return;
     sh->log_next_base = head - (head - atomic_load(&sh->log_base)) % have;
     sh->log_next_epoch = epoch;
+    sh->log_room = 0;
     atomic_store(&sh->log_limit, sh->log_next_base + have);
     CARET_FAULT("lengthen_limited");
     atomic_store(&sh->log_next_size, size);

@@ -46,11 +46,6 @@ static inline void cpu_pause(void)
 #endif
 #define LOOK_NS (ORPHAN_NS / 3)
 
-/* What writer_slot says when that process has the mutex. */
-static inline uint32_t holder_of(uint32_t slot, uint32_t nonce)
-{
-    return (slot + 1) | nonce << CARET__HOLDER_SLOT_BITS;
-}
 static inline uint32_t holder_slot(uint32_t holder) /* + 1 */
 {
     return holder & ((1u << CARET__HOLDER_SLOT_BITS) - 1);
@@ -66,7 +61,7 @@ static uint32_t dead_holder(struct caret__engine *e)
     const struct caret__procslot *p = &e->slots[slot];
     uint32_t nonce = atomic_load(&p->nonce);
     pid_t pid = (pid_t)atomic_load(&p->pid);
-    if (holder_of(slot, nonce) != holder) /* it was gone when another process got its slot */
+    if (caret__holder_of(slot, nonce) != holder) /* it was gone when another process got its slot */
         return holder;
     if (caret__slot_alive(e, slot, nonce))
         return 0;
@@ -103,7 +98,7 @@ static int leave_orphan(struct caret__engine *e, uint32_t index, uint32_t holder
         caret__mutex_unlock(spare);
         return again;
     }
-    atomic_store(&sh->writer_slot, holder_of(e->slot, e->nonce));
+    atomic_store(&sh->writer_slot, caret__holder_of(e->slot, e->nonce));
     atomic_store(&sh->writer_index, index + 1);
     CARET_FAULT("orphan_left");
     *m = spare;
@@ -140,24 +135,22 @@ static int wait_for_writer(struct caret__engine *e, pthread_mutex_t **m)
     }
 }
 
-int caret__writer_lock(struct caret__engine *e)
+int caret__writer_lock_slow(struct caret__engine *e, pthread_mutex_t *m, int rc)
 {
-    CARET__ASSERT(!caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
 
-    if (caret__unlikely(*e->fork_mark == 0)) {
-        int rc = e->forked(e);
+    if (rc == CARET__FORKED) {
+        rc = e->forked(e);
         if (rc != CARET_OK)
             return rc;
+        m = caret__writer_mutex(sh);
+        rc = pthread_mutex_trylock(m);
     }
-    pthread_mutex_t *m = caret__writer_mutex(sh);
-    caret__will_write(m);
-    int rc = pthread_mutex_trylock(m);
-    if (caret__unlikely(rc == EBUSY))
+    if (rc == EBUSY)
         rc = wait_for_writer(e, &m);
     else if (rc == 0 || rc == EOWNERDEAD)
         caret__held_note(m);
-    if (caret__unlikely(rc != 0)) {
+    if (rc != 0) {
         if (rc != EOWNERDEAD)
             return caret__damaged(e, "the writer mutex");
         rc = caret__repair(e);
@@ -167,13 +160,13 @@ int caret__writer_lock(struct caret__engine *e)
         }
         caret__mutex_consistent(m);
     }
-    if (caret__unlikely(!caret__slot_ours(e))) {
+    if (!caret__slot_ours(e)) {
         caret__mutex_unlock(m);
         return caret__fail(CARET_E_EVICTED,
                            "%s: this process lost its slot (were its descriptors closed?); open again",
                            e->path);
     }
-    atomic_store_explicit(&sh->writer_slot, holder_of(e->slot, e->nonce), memory_order_relaxed);
+    atomic_store_explicit(&sh->writer_slot, caret__holder_of(e->slot, e->nonce), memory_order_relaxed);
     return CARET_OK;
 }
 
@@ -187,14 +180,6 @@ static int repair_and_unlock(struct caret__engine *e, pthread_mutex_t *m)
         caret__mutex_consistent(m); /* else left inconsistent: nobody writes any more */
     caret__mutex_unlock(m);
     return rc;
-}
-
-void caret__writer_unlock(struct caret__engine *e)
-{
-    CARET__ASSERT(caret__writer_held(e->sh));
-    struct caret__shared *sh = e->sh;
-    atomic_store_explicit(&sh->writer_slot, 0, memory_order_relaxed);
-    caret__mutex_unlock(caret__writer_mutex(sh));
 }
 
 /*

@@ -7,7 +7,7 @@
  * Heads and hints follow "B-trees Are Back" (Alhomssi, Leis; SIGMOD 2025) and
  * the key normalisation of Graefe's "Modern B-Tree Techniques" (2011).
  */
-#include "page/page.h"
+#include "page/edit.h"
 
 #include <stdio.h>
 
@@ -374,22 +374,6 @@ bool caret__page_child_runs(const struct caret__page *p, unsigned i)
 
 /* ------------------------------------------------------------------ editing */
 
-/* Note ranges with save() (only with undo), then call this before the first change. */
-static inline void edit_go(const struct caret__edit *ed)
-{
-    if (ed->undo != NULL)
-        caret__undo_publish(ed->undo);
-    atomic_store_explicit(ed->version, ed->lsn, memory_order_relaxed);
-    atomic_thread_fence(memory_order_release);
-    CARET_FAULT("edit_go");
-}
-
-static inline void edit_save(const struct caret__edit *ed, const void *p, unsigned len)
-{
-    if (ed->undo != NULL && len != 0)
-        caret__undo_save(ed->undo, p, len);
-}
-
 /* Compute the hints; those of slots before `from` are right already unless the distance changed. */
 static void make_hints(struct caret__page *p, unsigned from, bool all)
 {
@@ -447,9 +431,9 @@ bool caret__page_insert(struct caret__page *p, unsigned pos, const uint8_t *key,
     if (caret__page_room(p) < caret__entry_room(klen, vlen))
         return false;
     if (ed != NULL) {
-        edit_save(ed, p, CARET__PAGE_HEAD);
-        edit_save(ed, &p->slot[pos], 8u * (count - pos));
-        edit_go(ed);
+        caret__edit_save(ed, p, CARET__PAGE_HEAD);
+        caret__edit_save(ed, &p->slot[pos], 8u * (count - pos));
+        caret__edit_go(ed);
     }
     unsigned off = put_entry(p, key, klen, val, vlen, vflag);
     CARET_FAULT("page_insert_entry");
@@ -461,19 +445,6 @@ bool caret__page_insert(struct caret__page *p, unsigned pos, const uint8_t *key,
     caret__racy_put16(&p->last_pos, (uint16_t)pos);
     update_hints(p, pos, count);
     return true;
-}
-
-/* Overwrite a value of the same length where it is. */
-void caret__page_overwrite(const struct caret__entry *e, const void *val, const struct caret__edit *ed)
-{
-    uint8_t *at = (uint8_t *)(uintptr_t)e->val;
-
-    if (ed != NULL) {
-        edit_save(ed, at, e->vlen);
-        edit_go(ed);
-    }
-    caret__racy_copy_value(at, val, e->vlen);
-    CARET_FAULT("page_replace_same");
 }
 
 bool caret__page_replace(struct caret__page *p, unsigned pos, const void *val, size_t vlen, unsigned vflag,
@@ -490,9 +461,9 @@ bool caret__page_replace(struct caret__page *p, unsigned pos, const void *val, s
     }
     if (vlen <= e.vlen) { /* shrinks in place, or one of them is out of line */
         if (ed != NULL) {
-            edit_save(ed, p, 32);
-            edit_save(ed, (uint8_t *)p + off, was);
-            edit_go(ed);
+            caret__edit_save(ed, p, 32);
+            caret__edit_save(ed, (uint8_t *)p + off, was);
+            caret__edit_go(ed);
         }
         caret__racy_put16((uint8_t *)p + off, (uint16_t)(vlen | vflag));
         if (vlen != 0)
@@ -503,9 +474,9 @@ bool caret__page_replace(struct caret__page *p, unsigned pos, const void *val, s
     if (caret__page_room(p) < caret__entry_bytes(klen, vlen))
         return false;
     if (ed != NULL) {
-        edit_save(ed, p, 32);
-        edit_save(ed, &p->slot[pos], 8);
-        edit_go(ed);
+        caret__edit_save(ed, p, 32);
+        caret__edit_save(ed, &p->slot[pos], 8);
+        caret__edit_go(ed);
     }
     unsigned at = put_entry(p, e.key, klen, val, vlen, vflag);
     CARET_FAULT("page_replace_moved");
@@ -526,9 +497,9 @@ void caret__page_remove(struct caret__page *p, unsigned from, unsigned to, const
         garbage += (unsigned)caret__entry_bytes(e.klen, e.vlen);
     }
     if (ed != NULL) {
-        edit_save(ed, p, CARET__PAGE_HEAD);
-        edit_save(ed, &p->slot[from], 8u * (count - from));
-        edit_go(ed);
+        caret__edit_save(ed, p, CARET__PAGE_HEAD);
+        caret__edit_save(ed, &p->slot[from], 8u * (count - from));
+        caret__edit_go(ed);
     }
     caret__racy_move(&p->slot[from], &p->slot[to], 8u * (size_t)(count - to));
     CARET_FAULT("page_remove_slots");

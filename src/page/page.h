@@ -329,9 +329,6 @@ bool caret__page_insert(struct caret__page *p, unsigned pos, const uint8_t *key,
 bool caret__page_replace(struct caret__page *p, unsigned pos, const void *val, size_t vlen, unsigned vflag,
                          const struct caret__edit *ed);
 
-/* The same for an entry of the page and a value as long as its own, in line or out of line as that: it has room. */
-void caret__page_overwrite(const struct caret__entry *e, const void *val, const struct caret__edit *ed);
-
 /* Remove slots [from, to). */
 void caret__page_remove(struct caret__page *p, unsigned from, unsigned to, const struct caret__edit *ed);
 

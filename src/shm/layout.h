@@ -34,7 +34,7 @@
 
 #include "base/limits.h"
 
-#define CARET__LAYOUT_VERSION 12u
+#define CARET__LAYOUT_VERSION 13u
 #define CARET__SEG_MAGIC      UINT64_C(0x3167657374657263)
 
 /* Room for a path in segment and lock file. */
@@ -365,6 +365,7 @@ struct caret__shared {
     alignas(64) _Atomic uint64_t log_applied; /* W */
     _Atomic uint64_t undo_lsn;                /* W */
     _Atomic uint64_t undo_word;               /* W: generation, area, bytes used (shm/undo.h) */
+    uint64_t log_room; /* W: up to this LSN there is room in ring and log; 0 = look (log/commit.c) */
     alignas(64) pthread_mutex_t spare_writer[CARET__WRITER_MUTEXES - 1];
 
     alignas(64) struct caret__tstate ts; /* W */

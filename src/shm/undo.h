@@ -91,7 +91,7 @@ static inline void caret__undo_save(struct caret__undo *u, const void *p, uint32
     uint64_t place = (uint64_t)((const uint8_t *)p - u->base);
 
     CARET__ASSERT_ALWAYS((uint64_t)u->used + padded + CARET__UNDO_FOOT <= u->cap);
-    caret__racy_copy(at, p, len);
+    caret__racy_copy_value(at, p, len);
     caret__racy_copy(at + padded, &place, 8);
     uint64_t tail = len;
     caret__racy_copy(at + padded + 8, &tail, 8);

@@ -32,7 +32,7 @@ static void change_some(unsigned n)
         uint64_t lsn;
         snprintf(key, sizeof key, "k%05u", caret__rand_below(&rng, 3000));
         OK(caret__commit_set(e, &spot, (const uint8_t *)key, 6, text,
-                             text_of(i, caret__rand_below(&rng, 60), text), NULL, NULL, &lsn));
+                             text_of(i, caret__rand_below(&rng, 60), text), &lsn));
     }
 }
 
@@ -296,8 +296,7 @@ static void fill_until_few_are_free(void)
         char key[16];
         uint64_t lsn;
         snprintf(key, sizeof key, "f%08u", i++);
-        OK(caret__commit_set(e, &spot, (const uint8_t *)key, 9, text, text_of(i, 60, text), NULL, NULL,
-                             &lsn));
+        OK(caret__commit_set(e, &spot, (const uint8_t *)key, 9, text, text_of(i, 60, text), &lsn));
     } while (atomic_load(&e->sh->nslots) < 1024 || e->sh->ts.free_slots >= 1024 / 8);
 }
 

@@ -24,7 +24,7 @@ static void set_one(unsigned i, size_t len)
     uint64_t lsn;
 
     snprintf(key, sizeof key, "k%08u", i);
-    OK(caret__commit_set(e, &spot, (const uint8_t *)key, 9, text, text_of(i, len, text), NULL, NULL, &lsn));
+    OK(caret__commit_set(e, &spot, (const uint8_t *)key, 9, text, text_of(i, len, text), &lsn));
     assert_int_equal(lsn, atomic_load(&e->sh->log_applied));
 }
 

@@ -2,6 +2,7 @@
 #include "log/checkpoint.h"
 #include "log/flush.h"
 #include "log/lengthen.h"
+#include "log/writer.h"
 #include "support/apart.h"
 #include "support/syscalls.h"
 
@@ -134,6 +135,33 @@ static void it_becomes_longer_where_checkpoints_are_dear(void **state)
 }
 
 /* Else a recovery would take the longer for nothing. */
+/* A plan is made shortly before the end of the old place, where log_room says that there is room beyond it: it says so
+ * no longer. */
+static void a_plan_counts_at_once(void **state)
+{
+    (void)state;
+    open_sized(0);
+    const struct caret__shared *sh = e->sh;
+    uint64_t size = atomic_load(&sh->log_size), end = 0;
+    for (uint32_t i = 0; end == 0 || sh->log_room <= end; i++) {
+        set_node(i % 1000, 1);
+        uint64_t head = atomic_load(&sh->log_head);
+        end = head + size - (head - atomic_load(&sh->log_base)) % size;
+    }
+    assert_int_equal(caret__mutex_lock(&e->sh->checkpoint), 0);
+    OK(caret__writer_lock(e));
+    assert_true(sh->log_room > end);
+    caret__log_plan(e, atomic_load(&sh->epoch), 2 * size);
+    assert_int_equal(atomic_load(&sh->log_limit), end);
+    assert_true(sh->log_room < end);
+    atomic_store(&e->sh->log_next_size, 0); /* it is not kept */
+    atomic_store(&e->sh->log_limit, 0);
+    caret__writer_unlock(e);
+    caret__mutex_unlock(&e->sh->checkpoint);
+    check(db);
+    close_it();
+}
+
 static void it_is_not_used_to_its_end_where_checkpoints_are_cheap(void **state)
 {
     (void)state;
@@ -649,6 +677,7 @@ int main(void)
     const struct CMUnitTest large[] = {LOG_TEST(it_becomes_longer_where_checkpoints_are_dear)};
     const struct CMUnitTest tests[] = {
         LOG_TEST(it_becomes_longer_where_checkpoints_are_dear),
+        LOG_TEST(a_plan_counts_at_once),
         LOG_TEST(it_is_not_used_to_its_end_where_checkpoints_are_cheap),
         LOG_TEST(a_size_that_was_asked_for_stays),
         LOG_TEST(a_longer_log_survives_kills),

@@ -33,8 +33,7 @@ static void begin(void)
         uint64_t lsn;
         char key[16];
         snprintf(key, sizeof key, "k%05u", i);
-        OK(caret__commit_set(e, &spot, (const uint8_t *)key, 6, text, text_of(i, 40, text), NULL, NULL,
-                             &lsn));
+        OK(caret__commit_set(e, &spot, (const uint8_t *)key, 6, text, text_of(i, 40, text), &lsn));
     }
     OK(caret__checkpoint(e));
     OK(caret__writer_lock(e));
@@ -76,7 +75,7 @@ static void end(void)
 
     restore();
     caret__writer_unlock(e);
-    OK(caret__commit_set(e, &spot, (const uint8_t *)"after", 5, "x", 1, NULL, NULL, &lsn));
+    OK(caret__commit_set(e, &spot, (const uint8_t *)"after", 5, "x", 1, &lsn));
     assert_true(lsn > w.lsn);
     OK(caret__engine_close(e));
     caret_db *db = open_db();
