@@ -23,10 +23,16 @@ static inline __attribute__((always_inline)) int find(caret_session *s, struct c
     struct caret__hint h;
     struct caret__leaf *l;
 
-    if (caret__hint_within(n, v->pg->id, &h) && caret__at_recall(v, at, h.pgno, h.version)) {
-        at->pos = h.pos;
-        at->found = h.found;
-        return CARET_OK;
+    if (caret__hint_within(n, v->pg->id, &h)) {
+        bool same = caret__at_recall(v, at, h.pgno, h.version);
+        if (same || caret__at_before(&s->leaves.last, v, at, h.pgno, h.version)) {
+            at->pos = h.pos;
+            at->found = h.found;
+            h.version = at->version;
+            if (!same)
+                caret__hint_put(n, h);
+            return CARET_OK;
+        }
     }
     int rc = caret__find_leaf(&s->leaves, v, caret__node_key(n), n->key_len, at, &l);
     if (rc == CARET_OK)
@@ -326,7 +332,7 @@ static inline void remember_leaf(caret_session *s, struct caret__leaf *l, const 
 
     if (spot->version == 0)
         return;
-    caret__last_changed(&s->leaves.last, spot->pgno, before, spot->version, spot->pos);
+    caret__last_changed(&s->leaves.last, spot->pgno, before, spot->version, spot->pos, false);
     l->pgno = spot->pgno;
     l->version = spot->version;
     if (spot->kept && g->version == before && g->pgno == spot->pgno)

@@ -254,9 +254,11 @@ static int commit_one(caret_session *s, struct caret__batch *b, uint64_t *lsn)
     else if (r->count != 0) /* likely the leaf that was read last */
         spot = (struct caret__spot){r->set[r->last].version, r->set[r->last].pgno, 0, CARET__SPOT_LEAF, 0};
     uint64_t before = spot.version;
+    bool there = spot.found == 1;
+    spot.kept = 1;
     int rc = caret__commit_one(s->e, &spot, b, still_valid, s, lsn);
     if (rc == CARET_OK && spot.version != 0)
-        caret__last_changed(&s->leaves.last, spot.pgno, before, spot.version, spot.pos);
+        caret__last_changed(&s->leaves.last, spot.pgno, before, spot.version, spot.pos, there && spot.kept);
     return rc == CARET_ROLLBACK ? CARET_RESTART : rc;
 }
 

@@ -66,6 +66,7 @@ struct caret__edge {
 /* Where the last key was. */
 struct caret__last {
     uint64_t version, owner; /* owner: id of the store, 0 = nothing is known */
+    uint64_t before;         /* not 0: with that version of the leaf all keys were where they are */
     uint32_t pgno;
     unsigned pos;
     bool in_order;             /* it was beside the one before */
@@ -228,7 +229,7 @@ static inline void caret__note_last(struct caret__last *last, const struct caret
 {
     bool in_order = last->pgno == at->pgno && at->pos - last->pos <= 1u;
 
-    *last = (struct caret__last){at->version, v->pg->id, at->pgno, at->pos, in_order, where};
+    *last = (struct caret__last){at->version, v->pg->id, 0, at->pgno, at->pos, in_order, where};
 }
 
 /* Find a key beside the last one, by the leaf where its neighbours were last, or from the root.  *where: the place that
@@ -268,14 +269,25 @@ static inline __attribute__((always_inline)) int caret__find_leaf(struct caret__
     return CARET_OK;
 }
 
-/* A commit of our own at that position of the leaf, which had the version `before`, gave it a new one. */
+/* A commit of our own at that position of the leaf, which had the version `before`, gave it a new one.  stay: it found
+ * that very version, and put a value in the place of another, so that all keys are where they were. */
 static inline void caret__last_changed(struct caret__last *last, uint32_t pgno, uint64_t before,
-                                       uint64_t version, unsigned pos)
+                                       uint64_t version, unsigned pos, bool stay)
 {
     if (last->version == before && last->pgno == pgno) {
         last->version = version;
+        last->before = stay ? before : 0;
         last->pos = pos;
     }
+}
+
+/* Where a key is that was found in a leaf with that version, if our own commit was all that has changed it since.
+ * To be validated. */
+static inline bool caret__at_before(const struct caret__last *last, const struct caret__view *v,
+                                    struct caret__at *at, uint32_t pgno, uint64_t version)
+{
+    return version == last->before && version != 0 && pgno == last->pgno && last->owner == v->pg->id &&
+           caret__at_recall(v, at, pgno, last->version);
 }
 
 #endif

@@ -230,6 +230,57 @@ static void what_is_found_beside_the_last_is_the_key(void **state)
     assert_int_equal(caret_close(db), CARET_OK);
 }
 
+/* A transaction sets the node; before it commits, another session inserts one. */
+static void set_in_txn(caret_session *s, caret_node_buf *n, const char *text, caret_session *other,
+                       int inserts)
+{
+    caret_node_buf in;
+    caret_slice v;
+
+    assert_int_equal(caret_begin(s, 0), CARET_OK);
+    if (other == NULL)
+        assert_true(caret_get(s, &n->node, &v) >= CARET_OK);
+    assert_int_equal(caret_set(s, &n->node, text, strlen(text)), CARET_OK);
+    if (other != NULL) {
+        node_at(&in, "^places", inserts);
+        assert_int_equal(caret_set(other, &in.node, "x", 1), CARET_OK);
+    }
+    assert_int_equal(caret_commit(s), CARET_OK);
+}
+
+/* A hint of before an own commit is still used after it, but only if that has moved no key, and nobody else has. */
+static void a_hint_of_before_a_commit_leads_to_its_key(void **state)
+{
+    caret_db *db;
+    caret_session *s, *other;
+    caret_node_buf a, b, n;
+
+    (void)state;
+    unlink(path);
+    assert_int_equal(caret_open(path, NULL, &db), CARET_OK);
+    assert_int_equal(caret_session_open(db, &s), CARET_OK);
+    assert_int_equal(caret_session_open(db, &other), CARET_OK);
+    for (int i = 10; i <= 30; i += 10) {
+        char text[8];
+        node_at(&n, "^places", i);
+        assert_int_equal(caret_set(s, &n.node, text, (size_t)snprintf(text, sizeof text, "%d", i)), CARET_OK);
+    }
+    node_at(&a, "^places", 20);
+    node_at(&b, "^places", 30);
+    for (int i = 0; i < 4; i++) { /* nothing moves; a key is inserted; the other inserts one; nothing moves */
+        expect(s, &a, "20");
+        expect(s, &b, "30");
+        node_at(&n, "^places", 15);
+        set_in_txn(s, i == 1 ? &n : &a, i == 1 ? "15" : "20", i == 2 ? other : NULL, 12);
+        assert_int_equal(s->leaves.last.before != 0, i == 0 || i == 3);
+        expect(s, &b, "30");
+        expect(s, &a, "20");
+    }
+    caret_session_close(other);
+    caret_session_close(s);
+    assert_int_equal(caret_close(db), CARET_OK);
+}
+
 int main(void)
 {
     const char *tmp = getenv("TMPDIR");
@@ -242,6 +293,7 @@ int main(void)
         cmocka_unit_test(keys_in_order_are_found_beside_the_last),
         cmocka_unit_test(keys_in_order_raise_no_doubt),
         cmocka_unit_test(what_is_found_beside_the_last_is_the_key),
+        cmocka_unit_test(a_hint_of_before_a_commit_leads_to_its_key),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
     char lock[96];
