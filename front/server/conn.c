@@ -23,7 +23,8 @@
 
 enum {
     READ_BYTES = 64 * 1024,
-    SPARE_BYTES = 128 * 1024 /* larger buffers are not kept */
+    SPARE_BYTES = 128 * 1024, /* larger buffers are not kept */
+    LATER_BYTES = 16 * 1024   /* longer answers are sent at once */
 };
 
 /* ---------------------------------------------------------------- buffers */
@@ -49,7 +50,8 @@ static void give_back(struct serve__buffer *b, struct serve__buffer *spare)
 static void lend_all(struct serve__worker *w, struct serve__conn *c)
 {
     lend(&c->in, &w->spare_in);
-    lend(&c->out, &w->spare_out);
+    if (c->out.data == NULL && w->nspare_out > 0)
+        c->out = w->spare_out[--w->nspare_out];
     if (c->args.v == NULL) {
         c->args = w->spare_args;
         w->spare_args = (struct serve__args){0};
@@ -57,22 +59,32 @@ static void lend_all(struct serve__worker *w, struct serve__conn *c)
 }
 
 /* Give back what is not needed until the next input: all of it, mostly. */
-static void return_all(struct serve__worker *w, struct serve__conn *c)
+static void return_input(struct serve__worker *w, struct serve__conn *c)
 {
-    if (c->parser.at == c->in.len && c->parser.left == 0) {
-        c->parser.at = 0;
-        c->args.n = 0;
-        give_back(&c->in, &w->spare_in);
-        if (w->spare_args.v == NULL && c->args.cap <= 4096)
-            w->spare_args = c->args;
-        else
-            serve__args_free(&c->args);
-        c->args = (struct serve__args){0};
+    if (c->parser.at != c->in.len || c->parser.left != 0)
+        return;
+    c->parser.at = 0;
+    c->args.n = 0;
+    give_back(&c->in, &w->spare_in);
+    if (w->spare_args.v == NULL && c->args.cap <= 4096)
+        w->spare_args = c->args;
+    else
+        serve__args_free(&c->args);
+    c->args = (struct serve__args){0};
+}
+
+static void return_output(struct serve__worker *w, struct serve__conn *c)
+{
+    if (c->sent != c->out.len)
+        return;
+    c->sent = 0;
+    if (w->nspare_out == SERVE__UNSENT) {
+        serve__buffer_free(&c->out);
+        return;
     }
-    if (c->sent == c->out.len) {
-        c->sent = 0;
-        give_back(&c->out, &w->spare_out);
-    }
+    w->spare_out[w->nspare_out] = (struct serve__buffer){0};
+    give_back(&c->out, &w->spare_out[w->nspare_out]);
+    w->nspare_out += w->spare_out[w->nspare_out].data != NULL;
 }
 
 /* ------------------------------------------------------------ life and end */
@@ -154,6 +166,15 @@ static void unready(struct serve__worker *w, struct serve__conn *c)
     c->flags &= ~(unsigned)SERVE__CONN_READY;
 }
 
+static void not_unsent(struct serve__worker *w, struct serve__conn *c)
+{
+    unsigned i = 0;
+    while (w->unsent[i] != c)
+        i++;
+    w->unsent[i] = NULL;
+    c->flags &= ~(unsigned)SERVE__CONN_UNSENT;
+}
+
 void serve__conn_free(struct serve__worker *w, struct serve__conn *c)
 {
     if (c->flags & SERVE__CONN_AWAY) { /* its script is to end first */
@@ -167,6 +188,8 @@ void serve__conn_free(struct serve__worker *w, struct serve__conn *c)
         serve__add(&w->stats->paused, (uint64_t)-1);
     if (c->flags & SERVE__CONN_READY)
         unready(w, c);
+    if (c->flags & SERVE__CONN_UNSENT)
+        not_unsent(w, c);
     *c->back = c->next;
     if (c->next != NULL)
         c->next->back = c->back;
@@ -193,7 +216,7 @@ void serve__conn_reset(struct serve__worker *w, struct serve__conn *c)
     c->name = NULL;
     c->db = 0;
     c->flags &= SERVE__CONN_UNIX | SERVE__CONN_READY | SERVE__CONN_AWAY | SERVE__CONN_WANTS_OUT |
-                SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_UNSAVED;
+                SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_UNSAVED | SERVE__CONN_UNSENT;
     c->flags |= serve__auth_open() ? SERVE__CONN_AUTHENTICATED : 0u;
     serve__conn_protocol(c, 2);
 }
@@ -485,9 +508,43 @@ void serve__conn_settle(struct serve__worker *w, struct serve__conn *c)
         return;
     }
     compact(c);
-    return_all(w, c);
+    return_input(w, c);
+    return_output(w, c);
     serve__client_count(w, c, true);
     serve__row_write(w, c);
+}
+
+void serve__send_unsent(struct serve__worker *w)
+{
+    unsigned n = w->nunsent;
+    w->nunsent = 0;
+    for (unsigned i = 0; i < n; i++) {
+        struct serve__conn *c = w->unsent[i];
+        if (c == NULL)
+            continue;
+        c->flags &= ~(unsigned)SERVE__CONN_UNSENT;
+        if (c != w->serving && !(c->flags & SERVE__CONN_AWAY)) /* else it is sent when it was served */
+            serve__conn_settle(w, c);
+    }
+}
+
+/* Its answer is sent with those of others: conn.h. */
+static bool sent_later(struct serve__worker *w, struct serve__conn *c)
+{
+    const unsigned not =
+        SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_HELD | SERVE__CONN_UNSAVED | SERVE__CONN_WANTS_OUT;
+    size_t waits = c->out.len - c->sent;
+    if ((c->flags & not ) || c->tls != NULL || w->saves || waits == 0 || waits > LATER_BYTES || c->out.failed)
+        return false;
+    compact(c);
+    return_input(w, c);
+    if (c->flags & SERVE__CONN_UNSENT)
+        return true;
+    c->flags |= SERVE__CONN_UNSENT;
+    w->unsent[w->nunsent++] = c;
+    if (w->nunsent == SERVE__UNSENT)
+        serve__send_unsent(w);
+    return true;
 }
 
 void serve__conn_readable(struct serve__worker *w, struct serve__conn *c)
@@ -519,5 +576,6 @@ void serve__conn_serve(struct serve__worker *w, struct serve__conn *c)
     w->serving = NULL;
     if (c->flags & SERVE__CONN_AWAY) /* its script took long, and has ended now */
         serve__handoff_back(w, c);
-    serve__conn_settle(w, c);
+    if (!sent_later(w, c))
+        serve__conn_settle(w, c);
 }

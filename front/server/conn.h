@@ -39,7 +39,8 @@ enum {                             /* conn->flags */
        SERVE__CONN_UNSAVED = 1 << 21, /* its output waits for the disk: disk.h */
        SERVE__CONN_PUSHED = 1 << 22,  /* what this command sent it goes out in spite of CLIENT REPLY */
        SERVE__CONN_HELD = 1 << 23,    /* it waits for the end of other clients: meet/ending.h */
-       SERVE__CONN_IN_LINE = 1 << 24  /* for the machine of M: its command is parsed again (node/m.c) */
+       SERVE__CONN_IN_LINE = 1 << 24, /* for the machine of M: its command is parsed again (node/m.c) */
+       SERVE__CONN_UNSENT = 1 << 25   /* its answer waits for those of others: serve__send_unsent() */
 };
 
 /* What the loop knows of whatever is in epoll: the first field of it. */
@@ -110,6 +111,12 @@ void serve__conn_serve(struct serve__worker *w, struct serve__conn *c);
 
 /* Send what is in `out`, unless it waits for the disk.  What the socket does not take waits. */
 void serve__conn_send(struct serve__worker *w, struct serve__conn *c);
+
+/* Send the answers that wait for each other.
+ *   A client that sleeps is woken by the first that it gets, which takes longer than the rest of sending.  So those
+ * of several connections that were served in one turn are sent together, SERVE__UNSENT at most: a program with many
+ * connections is woken once for all.  A turn that ends, and one that a script may keep for long, sends them before. */
+void serve__send_unsent(struct serve__worker *w);
 
 /* It was served: send, and give back what it does not need any more, or end it.  c may be gone. */
 void serve__conn_settle(struct serve__worker *w, struct serve__conn *c);

@@ -356,6 +356,7 @@ uint32_t serve__lease_number(struct serve__worker *w)
 void serve__lease_begin(struct serve__worker *w, struct serve__lease *l, struct serve__conn *c, int64_t since)
 {
     if (w->handoff == NULL && (w->handoff = make(w)) == NULL) {
+        serve__send_unsent(w);
         l->keeps = true;
         return;
     }
@@ -369,6 +370,8 @@ void serve__lease_begin(struct serve__worker *w, struct serve__lease *l, struct 
     atomic_store_explicit(&l->wrote, false, memory_order_relaxed);
     atomic_store(&l->since, since);
     have_watcher(h);
+    if (c->tracking != NULL || h->watcher < 0) /* it may keep the turn for long */
+        serve__send_unsent(w);
     if (!l->known)
         introduce(h, l);
     if (!away) {

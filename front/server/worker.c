@@ -233,6 +233,7 @@ static void source_ready(struct serve__worker *w, struct serve__source *s, uint3
 void serve__worker_turn(struct serve__worker *w)
 {
     struct epoll_event events[EVENTS];
+    serve__send_unsent(w); /* they are there if the turn was taken from a script */
     bool more = w->ready != NULL || w->served != NULL || w->unsaved != NULL ||
                 (w->saw_expired && serve__paused(w) == SERVE__PAUSE_NONE);
     int64_t due = more ? 0 : w->due - w->now;
@@ -267,6 +268,8 @@ void serve__worker_turn(struct serve__worker *w)
         serve__tracking_turn(w);
     if (handoffs == serve__handoffs(w) && (w->ready != NULL || w->served != NULL))
         serve_ready(w);
+    if (handoffs == serve__handoffs(w))
+        serve__send_unsent(w);
     if (handoffs != serve__handoffs(w)) /* this thread was away: its turn was gone on with */
         return;
     sweep_idle(w);

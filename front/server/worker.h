@@ -3,8 +3,8 @@
  *
  * A turn of the loop:
  *   1. read the clock; look for a new configuration; delete keys that are due (expire.h)
- *   2. sockets that are ready: read, parse, run, send.  Then connections that were woken: not before, as one that
- *      ends may be among the sockets
+ *   2. sockets that are ready: read, parse, run, send, 16 together.  Then connections that were woken: not before, as
+ *      one that ends may be among the sockets
  *   3. what has to be done now and then: connections that were idle too long
  *   4. answers that wait for the disk (disk.h)
  *   5. letters to other workers, if no answer took them along (meet/mail.h)
@@ -23,6 +23,7 @@
 
 enum { SERVE__BUSY_USUAL = 5000 /* busy-reply-threshold: nobody is ever told BUSY */ };
 enum { SERVE__BATCH = 32, SERVE__LISTENERS_MAX = 160 };
+enum { SERVE__UNSENT = 16 /* answers that wait for each other */ };
 
 struct serve__listener {
     struct serve__source source;
@@ -85,7 +86,9 @@ struct serve__worker {
     struct serve__conn *ready;  /* list of serve__conn_wake() */
     struct serve__conn *served; /* what is left of it in this turn */
     struct serve__conn *unsaved;
-    struct serve__buffer spare_in, spare_out;
+    struct serve__conn *unsent[SERVE__UNSENT]; /* in order; NULL: it was ended */
+    unsigned nunsent, nspare_out;
+    struct serve__buffer spare_in, spare_out[SERVE__UNSENT];
     struct serve__args spare_args;
     caret_node_buf nodes[SERVE__BATCH]; /* of what one command looks up together, or a row of GETs */
     caret_node_buf ahead[SERVE__BATCH]; /* of commands that are still to be run: pipeline.c */

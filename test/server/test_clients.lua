@@ -231,4 +231,33 @@ case("CLIENT PAUSE and its arguments", function(c)
     is(c("SET", "b", "1"), "OK")
 end)
 
+-- More of them than answers wait for each other; two are ended meanwhile, by another and by themselves.
+case("many clients that are served in one turn", function(c)
+    local list = {}
+    for i = 1, 40 do
+        list[i] = check.connect()
+        list[i]("SET", "k" .. i, i)
+    end
+    local ended = list[20]("CLIENT", "ID")
+    c:send("DEBUG SLEEP 0.05\r\n")
+    for i, one in ipairs(list) do
+        local more = i == 15 and "CLIENT KILL ID " .. ended or i == 25 and "QUIT" or "PING"
+        one:send(("INCR k%d\r\nGET k%d\r\n%s\r\n"):format(i, i, more))
+    end
+    is(c:read(), "OK")
+    for i, one in ipairs(list) do
+        if i ~= 20 then
+            is(one:read(), i + 1)
+            is(one:read(), tostring(i + 1))
+            is(one:read(), i == 15 and 1 or i == 25 and "OK" or "PONG")
+        end
+    end
+    is(pcall(function() for _ = 1, 4 do list[20]:read() end end), false)
+    is(pcall(list[25].read, list[25]), false)
+    for i, one in ipairs(list) do
+        if i ~= 20 and i ~= 25 then is(one("INCR", "k" .. i), i + 2) end
+        one:close()
+    end
+end)
+
 check.run()
