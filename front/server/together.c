@@ -52,11 +52,15 @@ static void call_of(const struct together *t, unsigned i, struct serve__call *on
     one->mark = serve__reply_mark(t->q.reply);
 }
 
-static void measured(struct together *t, unsigned i, uint64_t begin)
+/* The commands of a row took so long together. */
+static void measured(struct together *t, unsigned i, struct serve__row_of *row, uint64_t begin)
 {
+    uint64_t ns = serve__measure_row(&row->q, begin, row->n);
     struct serve__call one;
-    call_of(t, i, &one);
-    serve__measure_end(&one, begin);
+    for (unsigned k = 0; k < row->n && serve__measure_is_slow(&row->q, ns); k++) {
+        call_of(t, i + k, &one);
+        serve__measure_log_slow(&one, ns);
+    }
 }
 
 /* What runs a row of such commands; NULL: nothing does. */
@@ -109,8 +113,8 @@ static int run_alike(struct together *t, unsigned i, unsigned *n)
     uint64_t begin = serve__measure_begin(t->q.w);
     int rc = serve__atomic(&row.q, run);
     *n = rc == CARET_OK ? row.n : 0;
-    for (unsigned k = 0; k < *n; k++)
-        measured(t, i + k, k == 0 ? begin : serve__measure_begin(t->q.w));
+    if (rc == CARET_OK)
+        measured(t, i, &row, begin);
     if (rc == CARET_OK || rc > SERVE__FAILED)
         return rc;
     serve__reply_cut(t->q.reply, row.q.mark); /* each answers what is wrong */
@@ -203,8 +207,7 @@ static unsigned count_one_key(struct serve__worker *w, struct serve__conn *c, st
         p->alone = i + t.n;
         return 0;
     }
-    for (unsigned k = 0; k < t.n; k++)
-        measured(&t, k, k == 0 ? begin : serve__measure_begin(w));
+    measured(&t, 0, &row, begin);
     count_together(&t);
     return t.n;
 }

@@ -1,5 +1,6 @@
 -- MONITOR, SLOWLOG, LATENCY and what INFO counts, over all workers.
 local check = require "check"
+local resp = require "resp"
 local case, is, fails = check.case, check.is, check.fails
 
 local function closed(clients)
@@ -111,6 +112,30 @@ case("LATENCY and INFO count what all workers did", function(c)
     is(c("CONFIG", "RESETSTAT"), "OK")
     is(c("LATENCY", "HISTOGRAM", "set"), {})
     closed(list)
+end)
+
+case("each command of a row of a pipeline is measured", function(c)
+    for _, name in ipairs({"LPUSH", "SADD", "INCRBY"}) do
+        local words = {}
+        c("CONFIG", "RESETSTAT")
+        c("CONFIG", "SET", "slowlog-log-slower-than", "0")
+        c("FLUSHALL")
+        c("SLOWLOG", "RESET")
+        for i = 1, 20 do words[i] = resp.encode(name, "key", i) end
+        c:send(table.concat(words))
+        for _ = 1, 20 do c:read() end
+        c("CONFIG", "SET", "slowlog-log-slower-than", "10000")
+        local seen = {}
+        for _, e in ipairs(c("SLOWLOG", "GET", "-1")) do
+            if e[4][1] == name then seen[#seen + 1] = e[4][3] end
+        end
+        for i = 1, 20 do is(seen[i], tostring(21 - i)) end
+        local histogram = c("LATENCY", "HISTOGRAM", name:lower())
+        is(histogram[2][2], 20)
+        is(c("INFO", "commandstats"):match("cmdstat_" .. name:lower() .. ":calls=(%d+)"), "20")
+    end
+    c("CONFIG", "RESETSTAT")
+    c("SLOWLOG", "RESET")
 end)
 
 case("INFO tells how long keys live on the average", function(c)

@@ -88,7 +88,7 @@ void serve__measure_add_slow(struct serve__shared *s, const struct serve__slow *
     serve__shared_unlock(s);
 }
 
-static void add_slow(struct serve__call *q, uint64_t ns)
+void serve__measure_log_slow(struct serve__call *q, uint64_t ns)
 {
     struct serve__slow e;
     serve__measure_slow(q, ns, &e);
@@ -133,21 +133,26 @@ uint64_t serve__measure_clock(void)
 
 /* --------------------------------------------------------------- commands */
 
-void serve__measure_end(struct serve__call *q, uint64_t begin)
+uint64_t serve__measure_row(struct serve__call *q, uint64_t begin, unsigned n)
 {
     struct serve__worker *w = q->w;
-    uint64_t end = clock_ns(), ns = end - begin;
-    const int64_t *n = w->config.n;
+    uint64_t end = clock_ns(), ns = (end - begin) / n;
+    int64_t spike = w->config.n[SERVE__CFG_latency_monitor_threshold];
     w->stamp = end;
-    serve__add(&w->stats->command[q->cmd->id].nanoseconds, ns);
-    if (n[SERVE__CFG_latency_tracking])
-        caret_codec__latency_count(serve__histogram(w->shared, w->index, q->cmd->id), ns);
-    int64_t spike = n[SERVE__CFG_latency_monitor_threshold];
-    if (serve__measure_is_slow(q, ns) && !(q->c != NULL && (q->c->flags & SERVE__CONN_BLOCKED)))
-        add_slow(q, ns);
+    serve__add(&w->stats->command[q->cmd->id].nanoseconds, ns * n);
+    if (w->config.n[SERVE__CFG_latency_tracking])
+        caret_codec__latency_count_many(serve__histogram(w->shared, w->index, q->cmd->id), ns, n);
     if (spike > 0 && ns / 1000000 >= (uint64_t)spike)
         add_spike(w, q->cmd->flags & SERVE__FAST ? SERVE__SPIKE_FAST : SERVE__SPIKE_COMMAND,
                   (int64_t)(ns / 1000000));
+    return ns;
+}
+
+void serve__measure_end(struct serve__call *q, uint64_t begin)
+{
+    uint64_t ns = serve__measure_row(q, begin, 1);
+    if (serve__measure_is_slow(q, ns) && !(q->c != NULL && (q->c->flags & SERVE__CONN_BLOCKED)))
+        serve__measure_log_slow(q, ns);
 }
 
 /* ----------------------------------------------------------------- errors */

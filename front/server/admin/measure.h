@@ -9,7 +9,7 @@
  * | spikes    | a worker that has the lock    | that sample                |
  * | errors    | names: a worker that has the lock, `used` last; counts: all, by fetch_add | nothing |
  *
- * A clock is read once a command: the end of one is the beginning of the next of the same batch.
+ * A clock is read once a command, or a row of them: the end of one is the beginning of the next of the same batch.
  */
 #ifndef CARET_SERVER_MEASURE_H
 #define CARET_SERVER_MEASURE_H
@@ -70,6 +70,11 @@ void serve__measure_spike(struct serve__worker *w, enum serve__spike_event event
 /* When a command begins, in nanoseconds of a clock that never goes back; and what it took. */
 uint64_t serve__measure_begin(struct serve__worker *w);
 void serve__measure_end(struct serve__call *q, uint64_t begin);
+
+/* n commands were done as one, of which the call is the first: each took its part of the time, which is returned.
+ * Those that are slow are to be given to serve__measure_log_slow(). */
+uint64_t serve__measure_row(struct serve__call *q, uint64_t begin, unsigned n);
+void serve__measure_log_slow(struct serve__call *q, uint64_t ns);
 
 /* Is a command that took so long one for the slow log?  Its entry, but for the client.  And add that: of a client that
  * waited, when its answer is committed. */

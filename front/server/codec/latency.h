@@ -35,12 +35,18 @@ static inline unsigned caret_codec__latency_range(uint64_t ns)
     return (k - 3) * 16 + (unsigned)(ns >> (k - 4) & 15);
 }
 
-/* Counts one.  Two threads at once would lose counts; so would a locked addition lose time. */
-static inline void caret_codec__latency_count(struct caret_codec__latency *latency, uint64_t ns)
+/* Counts n that took so long.  Two threads at once would lose counts; so would a locked addition lose time. */
+static inline void caret_codec__latency_count_many(struct caret_codec__latency *latency, uint64_t ns,
+                                                   uint64_t n)
 {
     _Atomic uint64_t *count = &latency->count[caret_codec__latency_range(ns)];
 
-    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1, memory_order_relaxed);
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+static inline void caret_codec__latency_count(struct caret_codec__latency *latency, uint64_t ns)
+{
+    caret_codec__latency_count_many(latency, ns, 1);
 }
 
 /* Adds all counts of another histogram. */
