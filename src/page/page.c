@@ -385,6 +385,14 @@ static void make_hints(struct caret__page *p, unsigned from, bool all)
         caret__racy_put32(&p->hint[i], p->slot[(i + 1) * dist].head);
 }
 
+/* Where an insert went is remembered for when the page is cut (tree/write.c). */
+static inline void note_insert(struct caret__page *p, unsigned pos)
+{
+    unsigned rising = pos == p->last_pos + 1u ? p->rising + 1u : 0;
+    caret__racy_put16(&p->last_pos, (uint16_t)pos);
+    caret__racy_put8(&p->rising, (uint8_t)(rising < UINT8_MAX ? rising : UINT8_MAX));
+}
+
 /* The hints after the count went from `before` to what it is, slots from `from` on having moved. */
 static inline void update_hints(struct caret__page *p, unsigned from, unsigned before)
 {
@@ -442,7 +450,7 @@ bool caret__page_insert(struct caret__page *p, unsigned pos, const uint8_t *key,
     caret__racy_copy(&p->slot[pos], &s, sizeof s);
     CARET_FAULT("page_insert_slot");
     caret__racy_put16(&p->count, (uint16_t)(count + 1));
-    caret__racy_put16(&p->last_pos, (uint16_t)pos);
+    note_insert(p, pos);
     update_hints(p, pos, count);
     return true;
 }

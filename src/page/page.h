@@ -65,10 +65,10 @@ struct caret__page {
     uint16_t prefix_off; /* bytes of the common prefix */
     uint16_t prefix_len;
     uint32_t right;     /* inner: last child */
-    uint16_t last_pos;  /* leaf: where the last insert went: ascending runs are recognised by it */
+    uint16_t last_pos;  /* leaf: where the last insert went: inserts in key order are recognised by it */
     uint8_t right_runs; /* inner: values out of line may be below `right` */
-    uint8_t spare;
-    uint32_t epoch; /* of the checkpoint that wrote it; only in copies written to the file, for salvage */
+    uint8_t rising;     /* leaf: so many inserts before the last went each to the place before the next one */
+    uint32_t epoch;     /* of the checkpoint that wrote it; only in copies written to the file, for salvage */
     uint32_t hint[CARET__HINTS];
     struct caret__slot slot[];
 };

@@ -10,8 +10,17 @@
  * into an empty page.
  *
  * Where to split: ascending inserts (the key goes after the last of the leaf)
- * leave the leaf full and open an empty one; an ascending run inside a leaf is cut
- * after its last insert; otherwise in the middle, by bytes.
+ * leave the leaf full and open an empty one.  Inserts in order inside of a leaf get
+ * leaves of their own, which are full: those that ascend, and those that descend,
+ * alone or in series that ascend, as a commit has its sets in key order.  S is the
+ * first of the last series, and + the new key:
+ *
+ *     a a S s s + d d     1  what comes before the series goes: cut before S
+ *         S s s + d d     2  then after the last insert, and + goes to the left
+ *     a a + S s s d d     3  a series before the last one: cut before S; + goes where it may
+ *         + S s s d d     4  then + is alone to the left
+ *
+ * Otherwise in the middle, by bytes.
  */
 #include "page/run.h"
 #include "tree/split.h"
@@ -113,8 +122,11 @@ static unsigned leaf_cut(const struct caret__page *p, unsigned n, unsigned pos)
         return n;
     if (n == 1)
         return pos == 0 ? 0 : 1;
+    unsigned series = p->last_pos - p->rising; /* it may be long over: then these are just some numbers */
     if (pos > 0 && p->last_pos + 1u == pos)
-        return pos;
+        return series > 0 && series < pos && p->rising < UINT8_MAX ? series : pos; /* 1, 2 */
+    if (series == pos)
+        return pos; /* 3, 4 */
     return middle(p, n);
 }
 
@@ -197,6 +209,17 @@ void caret__split_inner(struct caret__w *w, struct caret__path *path, unsigned d
     caret__link_split(parent, path->idx[d - 1], sep, sep_len, path->pgno[d], right_no);
 }
 
+/* The half that has the last insert knows of it. */
+static void keep_series(struct caret__page *left, struct caret__page *right, const struct caret__page *src,
+                        unsigned k)
+{
+    bool is_right = src->last_pos >= k;
+    unsigned last = is_right ? src->last_pos - k : src->last_pos;
+    struct caret__page *p = is_right ? right : left;
+    caret__racy_put16(&p->last_pos, (uint16_t)last);
+    caret__racy_put8(&p->rising, (uint8_t)(src->rising < last ? src->rising : last));
+}
+
 void caret__split_leaf(struct caret__w *w, struct caret__path *path, const uint8_t *key, size_t len)
 {
     union scratch copy;
@@ -210,8 +233,9 @@ void caret__split_leaf(struct caret__w *w, struct caret__path *path, const uint8
     struct caret__page *p = caret__w_dirty(w, path->pgno[d]);
     memcpy(&copy, p, CARET__PAGE_SIZE);
     unsigned n = caret__page_count(p), k = leaf_cut(p, n, path->idx[d]);
-    const uint8_t *left_key = k > 0 ? a : key, *right_key = k < n ? b : key;
-    unsigned left_len = k > 0 ? caret__page_key(p, k - 1, a) : (unsigned)len;
+    bool goes_left = k < n && (k == 0 || (k == path->idx[d] && p->last_pos + 1u == k)); /* 2, 4 */
+    const uint8_t *left_key = goes_left ? key : a, *right_key = k < n ? b : key;
+    unsigned left_len = goes_left ? (unsigned)len : caret__page_key(p, k - 1, a);
     unsigned right_len = k < n ? caret__page_key(p, k, b) : (unsigned)len;
     unsigned sep_len = caret__separator(left_key, left_len, right_key, right_len, sep);
     struct caret__page *parent = caret__w_dirty(w, path->pgno[d - 1]);
@@ -229,7 +253,7 @@ void caret__split_leaf(struct caret__w *w, struct caret__path *path, const uint8
         ok = take(right, &copy.page, k, n);
         caret__page_init(p, path->pgno[d], 0);
         ok &= take(p, &copy.page, 0, k);
-        caret__racy_put16(&p->last_pos, (uint16_t)(k > 0 ? k - 1 : 0));
+        keep_series(p, right, &copy.page, k);
     }
     CARET__ASSERT_ALWAYS(ok);
     CARET_FAULT("leaf_split");

@@ -71,10 +71,11 @@ static void a_large_commit_is_read_around_too(void **state)
 
     (void)state;
     fill(&s, 20);
+    store_fill(&s, "p", 5, 300, 600, 20);
     struct caret__view v = view_around(&s);
     model_copy(&before, &s.model);
     store_begin(&s);
-    for (unsigned i = 0; i < 300 && s.f->e.sh->ts.free_pages > 60; i += 3) {
+    for (unsigned i = 0; i < 900 && s.f->e.sh->ts.free_pages > 60; i += 3) {
         store_set(&s, key, number_key(key, "p", 5, i), "in between", 10);
         if (i % 30 == 0)
             store_compare_walk(&s, &v, &before);

@@ -136,22 +136,41 @@ static void a_commit_that_is_undone_never_was(void **state)
 
 /* -------------------------------------------------------------------- splits */
 
-static void ascending_sets_leave_full_leaves(void **state)
+/* Sets of 3000 keys, `batch` of them in ascending order, then those before them, and so on; before all of them, and
+ * after them, `others`.  The leaves that they have. */
+static unsigned leaves_of(unsigned batch, unsigned others)
 {
     struct store s;
 
-    (void)state;
     store_shared(&s, 15);
-    store_fill(&s, "a", 6, 0, 3000, 10);
-    unsigned ascending = store_leaves(&s);
-    store_close(&s);
-    store_shared(&s, 15);
-    for (unsigned i = 3000; i-- > 0;)
-        store_fill(&s, "a", 6, i, 1, 10);
+    store_fill(&s, "A", 6, 0, others, 10);
+    store_fill(&s, "b", 6, 0, others, 10);
+    for (unsigned i = 3000 / batch * batch; i > 0; i -= batch)
+        store_fill(&s, "a", 6, i - batch, batch, 10);
     store_check(&s);
-    unsigned descending = store_leaves(&s);
+    unsigned n = store_leaves(&s);
     store_close(&s);
-    assert_true(ascending * 3 < descending * 2); /* full ones, and halves */
+    return n;
+}
+
+/* Nearly as few as ascending sets have; series that are long for a leaf do not end where one does.  Halves would be
+ * twice as many. */
+static void sets_in_order_leave_full_leaves(void **state)
+{
+    static const struct {
+        unsigned batch, most; /* most: leaves, in eighths of what ascending sets have */
+    } cases[] = {{1, 9}, {2, 9}, {CARET__PAGE_SIZE / 64, 12}};
+    enum { FEW = CARET__PAGE_SIZE / 200 };
+
+    (void)state;
+    unsigned ascending = leaves_of(3000, 0);
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (unsigned others = 0; others <= FEW; others += FEW) {
+            unsigned n = leaves_of(cases[i].batch, others);
+            if (n > ascending * cases[i].most / 8 + 3)
+                fail_msg("%u leaves, but %u ascending: %u at once, %u others", n, ascending, cases[i].batch,
+                         others);
+        }
 }
 
 /* Many runs that each ascend, in turns: leaves are cut after the last insert, not in the middle. */
@@ -262,33 +281,71 @@ static void a_value_that_grows_splits_its_leaf(void **state)
 /* ------------------------------------------------------------ what it takes */
 
 /* The pages that a set, or a delete, takes: never more than caret__tree_set_pages() says. */
+/* Set the key in a commit of its own, now and then after a freeze, so that all of its path is copied. */
+static void set_counted(struct store *s, unsigned i, const uint8_t *key, unsigned len, size_t vlen,
+                        unsigned *most)
+{
+    static const uint8_t val[CARET__INLINE_MAX];
+
+    if (i % 5 == 0)
+        store_freeze(s);
+    store_begin(s);
+    uint32_t before = s->pg->ts->free_pages, may = caret__tree_set_pages(s->pg->ts);
+    store_set(s, key, len, val, vlen < sizeof val ? vlen : sizeof val);
+    uint32_t took = before - s->pg->ts->free_pages;
+    assert_in_range(took, 0, may);
+    *most = took > *most ? took : *most;
+    store_commit(s);
+}
+
+static size_t odd_length(struct store *s, unsigned key_len)
+{
+    return caret__rand_below(&s->rng, 3) == 0 ? CARET__ENTRY_MAX - 10 - key_len : 5;
+}
+
 static void a_set_takes_no_more_pages_than_it_reserves(void **state)
 {
     struct store s;
-    uint8_t key[CARET__KEY_MAX], val[CARET__INLINE_MAX];
+    uint8_t key[CARET__KEY_MAX];
     unsigned most = 0;
 
     (void)state;
     store_shared(&s, 20);
-    memset(val, 'v', sizeof val);
     for (unsigned i = 0; i < 1500; i++) {
         unsigned len = random_key(&s.rng, key);
         if (i % 4 == 0) {
             memset(key + len, 'z', CARET__KEY_MAX - len);
             len = CARET__KEY_MAX - caret__rand_below(&s.rng, 3);
         }
-        size_t vlen = caret__rand_below(&s.rng, 3) == 0 ? CARET__ENTRY_MAX - 10 - len : 5;
-        if (i % 5 == 0)
-            store_freeze(&s);
-        store_begin(&s);
-        uint32_t before = s.pg->ts->free_pages, may = caret__tree_set_pages(s.pg->ts);
-        store_set(&s, key, len, val, vlen < sizeof val ? vlen : sizeof val);
-        uint32_t took = before - s.pg->ts->free_pages;
-        assert_in_range(took, 0, may);
-        most = took > most ? took : most;
-        store_commit(&s);
+        set_counted(&s, i, key, len, odd_length(&s, len), &most);
     }
     assert_true(most > s.pg->ts->depth); /* some did split and copy */
+    store_same(&s);
+    store_close(&s);
+}
+
+/* Series that ascend, each before the one before, as leaf_cut() knows them; of long keys and short ones. */
+static void nor_does_one_of_a_series(void **state)
+{
+    struct store s;
+    uint8_t key[CARET__KEY_MAX];
+    unsigned most = 0;
+
+    (void)state;
+    store_shared(&s, 21);
+    for (unsigned first = 9000, i = 0; i < 1500;) {
+        unsigned n = 1 + caret__rand_below(&s.rng, 12);
+        first = i % 200 < 12 ? 9000 + i : first - n; /* another run begins after the last */
+        for (unsigned k = 0; k < n; k++, i++) {
+            unsigned len = number_key(key, "s", 5, first + k);
+            if (caret__rand_below(&s.rng, 4) == 0) {
+                memset(key + len, 'z', CARET__KEY_MAX - len);
+                len = CARET__KEY_MAX;
+            }
+            set_counted(&s, i, key, len, odd_length(&s, len), &most);
+        }
+    }
+    assert_true(most > s.pg->ts->depth);
     store_same(&s);
     store_close(&s);
 }
@@ -340,13 +397,14 @@ int main(void)
         cmocka_unit_test(a_frozen_tree_stays_as_it_was),
         cmocka_unit_test(a_path_is_copied_once_in_an_epoch),
         cmocka_unit_test(a_commit_that_is_undone_never_was),
-        cmocka_unit_test(ascending_sets_leave_full_leaves),
+        cmocka_unit_test(sets_in_order_leave_full_leaves),
         cmocka_unit_test(runs_inside_of_a_leaf_are_cut_after_the_last_insert),
         cmocka_unit_test(the_shortest_separator_is_taken),
         cmocka_unit_test(the_longest_keys_make_a_deep_tree),
         cmocka_unit_test(a_leaf_of_the_largest_entries_is_split_anywhere),
         cmocka_unit_test(a_value_that_grows_splits_its_leaf),
         cmocka_unit_test(a_set_takes_no_more_pages_than_it_reserves),
+        cmocka_unit_test(nor_does_one_of_a_series),
         cmocka_unit_test(pages_above_a_long_value_say_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
