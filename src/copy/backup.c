@@ -250,7 +250,7 @@ static int cannot_create(const struct target *t)
 static int exists(const struct target *t)
 {
     return caret__fail(CARET_E_EXISTS,
-                       "%s: there is a file of this name; a backup replaces it only if told to", t->path);
+                       "%s: there is a file of this name; only the option overwrite replaces it", t->path);
 }
 
 /* Somebody uses the database that is to be replaced, or may. */

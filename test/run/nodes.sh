@@ -101,7 +101,7 @@ is 0 -x get '^minus'
 is 0 '{"__":"","1":{"shadow":9}}' get --json '^oaks'
 is 0 '' set --json '^list' '[1,{"a":"é","b":[]},"3"]'
 is 0 '[1,{"a":"é","b":[]},"3"]' get --json '^list'
-fails 3 "SYNTAX" set --json '^list' '[1,'
+fails 2 "SYNTAX" set --json '^list' '[1,'
 is 0 '[1,{"a":"é","b":[]},"3"]' get --json '^list'
 
 # every byte, by standard input and back

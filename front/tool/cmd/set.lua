@@ -9,13 +9,22 @@ local function read_input(raw)
     return raw and text or (text:gsub("\r?\n$", ""))
 end
 
+-- A VALUE that is not JSON is a wrong argument, as a NODE is that can't be read.
+local function set_json(db, node, text)
+    local ok, wrong = pcall(db.tp, db, function() node:__setjson(text) end)
+    if ok then return end
+    local mistake = type(wrong) == "string" and wrong:match "SYNTAX: [^\n]*"
+    if mistake then command.usage(mistake) end
+    error(wrong, 0)
+end
+
 local function run(o)
     local value = o[2] == "-" and read_input(o.raw) or o[2]
     command.address(o[1]) -- a mistake makes no database
     local db = command.open(o, true)
     local node = command.node(db, o[1])
     if o.json then
-        db:tp(function() node:__setjson(value) end)
+        set_json(db, node, value)
     else
         node:__set(value)
     end
