@@ -29,8 +29,8 @@ else
 fi
 
 # ---- parameters, commands, errors, methods: what pages name is there, and what is there they name
-lua5.4 "$source/test/run/pages.lua" "$source" "$caret" >out 2>&1 && [ "$(wc -l <out)" = 1 ] && [ "$(cat out)" -gt 250 ]
-note $? "names in the documents are those of the program"
+lua5.4 "$source/test/run/pages.lua" "$source" "$caret" >out 2>&1 && [ "$(wc -l <out)" = 1 ] && [ "$(cat out)" -gt 650 ]
+note $? "names, limits and anchors in the documents are right"
 
 # ---- the C examples, each a program
 if [ -e "$build/libcaret.a" ] && ! nm "$build/libcaret.a" 2>/dev/null | grep -q ' U __[at]san_'; then

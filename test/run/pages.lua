@@ -1,5 +1,6 @@
--- lua5.4 pages.lua SOURCE TOOL: names in the documents, beside what the program has.  A line for
--- each name that is missing on a page, or that only the page has; the last one tells how many were looked at.
+-- lua5.4 pages.lua SOURCE TOOL: names, limits and anchors in the documents, beside what the program has.
+-- A line for each name that is missing on a page, or that only the page has, each limit that is another, each
+-- link to a heading that is not there; the last one tells how many were looked at.
 
 local source = arg[1]
 local looked = 0
@@ -185,6 +186,102 @@ for _, file in ipairs(lines "ls README.md CONTRIBUTING.md docs/*.md docs/*/*.md"
                 if not read(path):find(option, 1, true) and not ONE_FOR_ALL[option] then
                     print(("%s: caret %s has no option %s"):format(file, name, option))
                 end
+            end
+        end
+    end
+end
+
+-- ---- figures that the program has: a limit on a page, and where it is in the source
+
+local WORDS = {six = "6", eight = "8"}
+local THE_LAYOUT = "#else\n(#define CARET__PAGE_SIZE.*)" -- of pages of 4 KiB, not the `small` build's
+
+-- "1,024", "16u << 20" and "256u" as numbers.
+local function value(expression)
+    local plain = expression:gsub(",", ""):gsub("(%d)u", "%1")
+    return load("return " .. (WORDS[plain] or plain))()
+end
+
+local FIGURES = { -- page, its pattern; file, its pattern; how many units of the source are one of the page
+    {"README.md", "a key has up to ([%d,]+) of", "include/caret.h", "CARET_MAX_KEY +(%w+)"},
+    {"README.md", "value (%d+) MiB", "include/caret.h", "CARET_MAX_VALUE %((.-)%)", 2 ^ 20},
+    {"docs/data-model.md", "(%d+) characters after the", "include/caret.h", "CARET_MAX_NAME +(%w+)"},
+    {"docs/data-model.md", "(%d+) in one node", "include/caret.h", "CARET_MAX_SUBS +(%w+)"},
+    {"docs/data-model.md", "([%d,]+) bytes with 4 KiB pages", "include/caret.h", "CARET_MAX_KEY +(%w+)"},
+    {"docs/engine.md", "up to (%d+) processes", "src/shm/layout.h", "CARET__MAX_PROCS +(%w+)"},
+    {"docs/guide/limits.md", "variable | (%d+) letters", "include/caret.h", "CARET_MAX_NAME +(%w+)"},
+    {"docs/guide/limits.md", "a node | (%d+) |", "include/caret.h", "CARET_MAX_SUBS +(%w+)"},
+    {"docs/guide/limits.md", "together ([%d,]+) bytes", "include/caret.h", "CARET_MAX_KEY +(%w+)"},
+    {"docs/guide/limits.md", "value | (%d+) MiB", "include/caret.h", "CARET_MAX_VALUE %((.-)%)", 2 ^ 20},
+    {"docs/guide/limits.md", "file | (%d+) GiB", "src/shm/layout.h", "CARET__MAX_PAGES +%((.-)%)",
+        2 ^ 30 / 4096},
+    {"docs/guide/limits.md", "in transactions | (%d+) |", "include/caret.h", "CARET_MAX_NEST +(%w+)"},
+    {"docs/guide/limits.md", "`db:lock` | (%d+) |", "front/lua/lock.c", "LOCKS_MAX (%d+)"},
+    {"docs/guide/limits.md", "open at once | (%d+);", "src/shm/layout.h", "CARET__MAX_PROCS +(%w+)"},
+    {"docs/guide/limits.md", "([%d,]+) that wait for one", "src/shm/layout.h",
+        "CARET__MAX_PROCS.*CARET__LOCK_WAITERS +(%w+)"},
+    {"docs/guide/web.md", "up to ([%d,]+) nodes are compared", "front/tool/web/tree.lua", "MARKED = (%d+)"},
+    {"docs/migrating/redis-server.md", "forgotten after ([%d,]+) others", "front/server/shared.h",
+        "SERVE__PLACES = (%d+)"},
+    {"docs/migrating/redis-server.md", "Redis, but (%d+) and", "front/server/admin/acl.h",
+        "SERVE__ACL_ENTRIES = (%d+)"},
+    {"docs/migrating/redis-server.md", "Redis, but %d+ and ([%d,]+)", "front/server/admin/measure.h",
+        "SERVE__SLOW_ENTRIES = (%d+)"},
+    {"docs/server.md", "1 if not given, (%d+) at most", "front/tool/cmd/serve.lua",
+        "processes that serve.-most = (%d+)"},
+    {"docs/server.md", "A client has (%d+) seconds", "front/server/tls/tls.h",
+        "SERVE__TLS_LIMIT = (%d+)", 1000},
+    {"docs/server.md", "There may be (%d+) such lines", "front/server/config.c", "enum { MOST = (%d+) }"},
+    {"docs/server.md", "more than (%w+) locks", "front/server/shared.h", "SERVE__LOCK_HELD = (%d+)"},
+    {"docs/server.md", "more than (%w+) subscripts, may", "front/server/shared.h",
+        "SERVE__LOCK_ABOVE = (%d+)"},
+    {"docs/server.md", "more than ([%d,]+) channels", "front/server/meet/directory.h",
+        "SERVE__CHANNELS = (%d+)"},
+    {"docs/server.md", "([%d,]+) patterns of a worker", "front/server/meet/directory.h",
+        "SERVE__PATTERNS = (%d+)"},
+    {"docs/server.md", "`ACL LOG` keeps (%d+) entries", "front/server/admin/acl.h",
+        "SERVE__ACL_ENTRIES = (%d+)"},
+    {"docs/server.md", "([%d,]+) entries, if more", "front/server/admin/measure.h",
+        "SERVE__SLOW_ENTRIES = (%d+)"},
+    {"docs/server.md", "the last ([%d,]+) of them", "front/server/shared.h", "SERVE__PLACES = (%d+)"},
+    {"docs/tool.md", "bodies (%d+) MiB", "front/tool/web/app.lua", "MOST_BODY = ([^\n]+)", 2 ^ 20},
+    {"docs/tool.md", "(%d+) streams", "front/tool/web/events.lua", "local MOST, CHANNELS = (%d+)"},
+    {"docs/tool.md", "(%d+)%sconsoles", "front/tool/web/console.lua", "local MOST = (%d+)"},
+}
+for _, row in ipairs(FIGURES) do
+    local file, on_page, in_source, pattern, unit = row[1], row[2], row[3], row[4], row[5] or 1
+    local told = assert(read(file):match(on_page), file .. ": " .. on_page)
+    local code = read(in_source)
+    local there = assert((code:match(THE_LAYOUT) or code):match(pattern), in_source .. ": " .. pattern)
+    looked = looked + 1
+    if value(told) ~= value(there) / unit then
+        print(("%s says %s (%s), and %s %s"):format(file, told, on_page, in_source, there))
+    end
+end
+
+-- ---- #anchors of links are headings (that the files are there tools/style.sh checks)
+
+local function anchors(file)
+    local there = {}
+    for heading in ("\n" .. read(file)):gmatch "\n#+ ([^\n]*)" do
+        there[heading:lower():gsub("[^%w%s_-]", ""):gsub(" ", "-")] = true
+    end
+    return there
+end
+
+-- Not those within code: there they are no links.
+local function links(file)
+    return ("\n" .. read(file)):gsub("\n```.-\n```", ""):gsub("`[^`\n]*`", ""):gmatch "%]%(([^)%s]+)%)"
+end
+
+for _, file in ipairs(lines "ls *.md docs/*.md docs/*/*.md model/*.md front/*/*.md test/*/*/*.md") do
+    for link in links(file) do
+        local path, anchor = link:match "^([^#]*)#?(.*)$"
+        local target = path == "" and file or (file:match "^.*/" or "") .. path
+        if anchor ~= "" and not link:find "^%a+:" then
+            looked = looked + 1
+            if not anchors(target)[anchor] then
+                print(("%s: the link %s leads nowhere"):format(file, link))
             end
         end
     end
