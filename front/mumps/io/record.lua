@@ -176,9 +176,12 @@ local function begin_read(d)
 end
 
 -- The end of the file: told by $ZEOF once; an error the second time, or at once for those that have an
--- EXCEPTION.
+-- EXCEPTION. A process that reads standard input again after its end has nothing more to do: it halts.
 local function at_end(d)
     local again = d.zeof == 1
+    if again and d.principal then
+        return require("mumps.runtime.indirect").halt()
+    end
     d.zeof, d.za, d.zb, d.key, d.status = 1, 9, "", "", "1,Device detected EOF"
     d.x = 0
     if again or d.exception then
