@@ -237,13 +237,15 @@ local function shown(ref)
 end
 
 function R.merge(to, from)
-    if related(to, from) and R.data(from) ~= 0 then
+    local akin = related(to, from)
+    local nothing = akin and R.data(from) == 0
+    if akin and not nothing then
         if to.n == from.n then return end
         local low, high = to, from
         if to.n < from.n then low, high = from, to end
         return report.fail("MERGEDESC", shown(low), shown(high))
     end
-    merge_kinds(to, from)
+    if not nothing then merge_kinds(to, from) end
     local last = not to.slot and to or not from.slot and from
     if last then G.note(place_of(last), last) end
 end

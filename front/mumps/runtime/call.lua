@@ -30,9 +30,8 @@ end
 
 -- ---- the base
 
--- Run f at the level of now: true, or false and what ended it.  What is NEW above `top` ends with it.
-local function base(f, top)
-    local n = L.n
+-- f at the level of now: nil, or what ended it.
+local function attempt(f, n, top)
     local ok, v, p = pcall(frames.in_thread, n + 150, f)
     local _, e
     if not ok then
@@ -40,6 +39,17 @@ local function base(f, top)
     end
     L.n = n
     symbols.unwind(top)
+    return e
+end
+
+-- Run f at the level of now: true, or false and what ended it.  What is NEW above `top` ends with it.  ZGOTO
+-- to level 0 with a label goes on there in its place.
+local function base(f, top)
+    local n = L.n
+    local e = attempt(f, n, top)
+    while e and e.control == "goto" and e.level < n and e.fn do
+        e = attempt(e.fn, n, top)
+    end
     if e and e.control == "halt" then
         return true, e
     end

@@ -124,7 +124,15 @@ end
 
 -- ---- compiled
 
+local LONGEST = 8192 -- bytes that XECUTE and indirection take
+
+function M.within_length(text)
+    return #text <= LONGEST or fail("INDRMAXLEN", tostring(LONGEST))
+end
+local within_length = M.within_length
+
 local function compiled(home, kind, text, make)
+    within_length(text)
     home.xcount = (home.xcount or 0) + 1
     if home.xcount > MOST then
         home.xcache, home.xcount = {}, 1
@@ -163,6 +171,7 @@ end
 
 -- What a function of the parser makes of a text.
 local function understand(f, text, ...)
+    within_length(text)
     local node, err = f(text, ...)
     if not node and err.mnemonic == "INDEXTRACHARS" then
         local short = trimmed(text)

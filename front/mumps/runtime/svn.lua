@@ -155,6 +155,7 @@ function trap.handler(text, by_ztrap, e)
 end
 
 function trap.compile(text)
+    require "mumps.runtime.indirect".within_length(text)
     local ast = load.parse.line(text)
     local e = ast.errors and ast.errors[1]
     if e then
