@@ -15,13 +15,6 @@ function R.known()
     return known
 end
 
--- EXCEPTION of the parameters counts for what goes wrong while opening, too.
-local function early(d, named)
-    if type(named.EXCEPTION) == "string" and named.EXCEPTION ~= "" then
-        d.exception = named.EXCEPTION
-    end
-end
-
 local function how(named)
     if named.READONLY then
         return READ
@@ -66,7 +59,7 @@ local ON_OPEN = { READONLY = true, NEWVERSION = true, WRITEONLY = true, TRUNCATE
 
 local function regular(name, path, params, named)
     local d = B.new(name, "RM", R)
-    early(d, named)
+    P.exception(d, named)
     if C.caret_mumps__io_path_kind(path) == 100 then
         return B.fail(d, "GTMEISDIR", path)
     end
@@ -87,7 +80,7 @@ end
 
 local function fifo(name, path, params, named)
     local d = B.new(name, "FF", R)
-    early(d, named)
+    P.exception(d, named)
     local kind = C.caret_mumps__io_path_kind(path)
     if kind == -ENOENT and not named.READONLY then
         C.caret_mumps__io_fifo(path)
@@ -107,7 +100,7 @@ end
 
 local function null(name, params, named)
     local d = B.new(name, "NL", require("mumps.io.null").class)
-    early(d, named)
+    P.exception(d, named)
     d.fd = C.caret_mumps__io_open("/dev/null", READ)
     P.apply(d, params, ON_OPEN)
     return d

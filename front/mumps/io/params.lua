@@ -16,6 +16,7 @@ end
 local common = {}
 
 function common.EXCEPTION(d, value)
+    require("mumps.runtime.trap").compile(value)
     d.exception = value ~= "" and value or nil
 end
 
@@ -207,6 +208,13 @@ function P.named(params)
         named[SYNONYMS[p[1]] or p[1]] = p[2] ~= nil and text(p[2]) or true
     end
     return named
+end
+
+-- EXCEPTION of the parameters of an OPEN counts for what goes wrong while opening, too.
+function P.exception(d, named)
+    if type(named.EXCEPTION) == "string" then
+        common.EXCEPTION(d, named.EXCEPTION)
+    end
 end
 
 return P

@@ -91,9 +91,10 @@ end
 function I.open(name, params)
     local named = P.named(params)
     local d = B.new(name, "RM", I.class)
-    d.exception = type(named.EXCEPTION) == "string" and named.EXCEPTION or nil
-    if not named.COMMAND then
-        return B.fail_tail(d, "%YDB-I-TEXT, Missing command string", "DEVOPENFAIL", name)
+    P.exception(d, named)
+    if not named.COMMAND or named.COMMAND == "" then
+        local what = named.COMMAND and "Command string has no value" or "Missing command string"
+        return B.fail_tail(d, "%YDB-I-TEXT, " .. what, "DEVOPENFAIL", name)
     end
     d.pipe, d.command, d.shell, d.patience = true, named.COMMAND, named.SHELL, 1000
     d.readonly, d.writeonly, d.independent = named.READONLY, named.WRITEONLY, named.INDEPENDENT

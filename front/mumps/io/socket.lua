@@ -303,9 +303,7 @@ end
 function M.open(name, params, timeout)
     local d = device(name)
     local named = P.named(params)
-    if type(named.EXCEPTION) == "string" then
-        known.EXCEPTION(d, named.EXCEPTION)
-    end
+    P.exception(d, named)
     if not K.reopen(d, params, timeout) then
         return nil, false
     end

@@ -15,14 +15,40 @@ function commands.ZTRIGGER(ref)
     return require("mumps.data.ref").data(ref)
 end
 
+-- What is wrong with a definition is written, and the value is 0.
+local function refused(...)
+    local device = require "mumps.io.device"
+    for _, line in ipairs {...} do
+        device.write(line)
+        device.newline()
+    end
+    return 0
+end
+
+local function item(line)
+    if line == "" or line:match "^%s*;" or line == "-*" then return 1 end
+    local sign, rest = line:match "^([+-])(.*)$"
+    if not sign then return refused('Error : missing +/- at start of line: "' .. line .. '"') end
+    if rest:sub(1, 1) ~= "^" then return refused("Error : Missing global name:", '"' .. rest .. '"') end
+    return sign == "-" and 1 or fail "UNIMPLOP"
+end
+
+local function file(name)
+    local f, why = io.open(name)
+    if not f then return refused("Invalid file name: " .. why) end
+    for line in f:lines() do
+        if item(line) == 0 then return 0 end
+    end
+    return 1
+end
+
 -- $ZTRIGGER("SELECT" or "ITEM" or "FILE"[, text]): 1, and for SELECT nothing is listed.
 function functions.ZTRIGGER(what, text)
     local word = number.str(what):upper()
     if word ~= "" and (("SELECT"):sub(1, #word) == word or word == "S") then return 1 end
     if word ~= "ITEM" and word ~= "FILE" then return fail("ZTRIGINVACT", 1) end
-    local line = number.str(text or "")
-    if line == "" or line:match "^%s*;" or line:match "^%-" then return 1 end
-    return fail "UNIMPLOP"
+    if word == "FILE" then return file(number.str(text or "")) end
+    return item(number.str(text or ""))
 end
 
 -- Could the global have been changed since a replication was rolled back?  Nothing tells that it was not.

@@ -34,7 +34,7 @@ end
 -- What a keyword takes: check(name, count, ...) fails if that is not right.  {least, most, check}
 local function region(text)
     for one in text:gmatch "[^,]+" do
-        if one:upper() ~= "DEFAULT" then return fail("NOREGION", '"' .. one .. '"') end
+        if one:upper() ~= "DEFAULT" then return fail("NOREGION", '"' .. one:upper() .. '"') end
     end
 end
 

@@ -80,9 +80,10 @@ end
 
 local function moment(h)
     local comma = find(h, ",", 1, true)
-    local day, second = int(comma and sub(h, 1, comma - 1) or h), 0
+    local first = comma and sub(h, 1, comma - 1) or h
+    local day, second = int(first), 0
     if comma then second = int(sub(h, comma + 1)) end
-    if day < FIRST or day > LAST then return fail("ZDATEBADDATE", str(day)) end
+    if day < FIRST or day > LAST then return fail("ZDATEBADDATE", first) end
     if second < 0 or second > 86399 then return fail("ZDATEBADTIME", str(second)) end
     return day, second
 end
