@@ -230,10 +230,14 @@ static uint32_t tally_op(struct caret__engine *e, const struct caret__op_view *o
     return tally_path(e, op, t);
 }
 
-/* What kills among sets may copy besides what they find: two pages a level, of a tree that the sets make higher. */
+/*
+ * What is copied besides what was found, where there are kills among sets: a set whose leaf was unlinked by a kill
+ * finds a neighbour, by two pages a level, of a tree that the sets make higher.  A kill copies nothing else: joins go
+ * to a page that is current already.  So the lesser number tells, and many kills with one set (SREM) take little.
+ */
 static uint64_t pages_of_kills(const struct tally *t, const struct caret__tstate *ts)
 {
-    return (uint64_t)t->kills * 2u * (ts->depth + 2u);
+    return (uint64_t)caret__min(t->kills, t->sets) * 2u * (ts->depth + 2u);
 }
 
 /* In rows: each leaf that a kill or delete joins with another may be cut once more. */
