@@ -92,12 +92,21 @@ static void locks_of_a_dead_process_are_free_at_the_first_try(void **state)
     caret__locker_fini(&s);
 }
 
+struct soon {
+    _Atomic int ready;
+    uint32_t waiter; /* slot of the process that is going to wait */
+};
+
+/* Not before the waiter has asked whether the holder lives: one that is on record already may still ask. */
 static int take_and_die_soon(struct caret__engine *e, struct caret__locker *s, void *arg)
 {
+    struct soon *soon = arg;
+
     if (take(e, s, "^soon(1)", 0) != OK)
         return 1;
-    *(_Atomic int *)arg = 1;
-    await_waiters(e, 1);
+    soon->ready = 1;
+    while (atomic_load(&e->slots[soon->waiter].lock_waits) == 0)
+        usleep(1000);
     die();
     return 1;
 }
@@ -106,12 +115,14 @@ static void a_waiter_notices_that_the_holder_died(void **state)
 {
     struct fixture *f = *state;
     struct caret__locker s;
-    _Atomic int *ready = shared_memory(sizeof *ready);
+    struct soon *soon = shared_memory(sizeof *soon);
     pid_t pid;
 
+    soon->waiter = f->e->slot;
+    assert_int_equal(atomic_load(&f->e->slots[f->e->slot].lock_waits), 0);
     caret__locker_init(f->e, &s);
-    pid = start(f, take_and_die_soon, ready);
-    while (*ready == 0)
+    pid = start(f, take_and_die_soon, soon);
+    while (soon->ready == 0)
         usleep(1000);
     assert_int_equal(take(f->e, &s, "^soon", FOREVER), OK);
     join_killed(pid);
