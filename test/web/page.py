@@ -5,6 +5,8 @@ import os
 import signal
 import unittest
 
+from selenium.webdriver import ActionChains
+
 from support import AXE, SCROLL, Case, Keys, Server, colours, connect, main, resize, shared, until
 
 LONG = bool(os.environ.get("CARET_LONG"))
@@ -986,6 +988,48 @@ class Address(unittest.TestCase):
         w.go("#space")
         w.sees("is for a database in a file", "main")
         self.assertEqual(w.troubles(), [])
+
+
+class Figures(Case):
+    """Live, where nothing but these programs change something."""
+
+    def test_focus(self):
+        """Figures that come while a link has the focus leave it there, under the same node, wherever its row goes; when
+        it goes, its table has the focus. A press that is under way comes to its end."""
+        w = self.w
+        w.go("#live")
+        fed = self.server.program("while true do db:incr('^fed', 1) os.execute 'sleep 0.01' end")
+        others = self.server.program("""
+            local n = 0
+            while true do
+                n = n + 1
+                for _ = 1, n % 97 do db:incr('^' .. ('abc'):sub(n % 3 + 1, n % 3 + 1), 1) end
+                os.execute 'sleep 0.01'
+            end""")
+        table = "[aria-label='Table of globals']"
+        w.sees("^fed", table)
+        w.js("""
+            window.fed = [...document.querySelectorAll(arguments[0] + " a")].find((a) => a.textContent === "^fed");
+            window.fed.focus();
+            window.turns = new Set(); window.lost = 0; window.clicks = 0;
+            window.fed.addEventListener("click", (e) => { clicks++; e.preventDefault(); });
+            new MutationObserver(() => {
+                turns.add(document.querySelector(arguments[0]).innerText);
+                if (document.activeElement !== fed || !fed.isConnected || fed.textContent !== "^fed") lost++;
+            }).observe(document.querySelector(arguments[0]), {subtree: true, childList: true, characterData: true});""", table)
+        until("other figures", lambda: w.js("return turns.size") > 2)
+        self.assertEqual(w.js("return lost"), 0)
+        others.kill()
+        until("it is alone", lambda: w.text(f"{table} a") == ["^fed"])
+        ActionChains(w.driver).click_and_hold(w.js("return fed")).perform()
+        turns = w.js("return turns.size")
+        until("figures while it is pressed", lambda: w.js("return turns.size") > turns)
+        ActionChains(w.driver).release().perform()
+        self.assertEqual(w.js("return clicks"), 1)
+        w.js("fed.focus()")
+        fed.kill()
+        until("its row is gone", lambda: not w.js("return fed.isConnected"))
+        self.assertTrue(w.js("return document.activeElement === document.querySelector(arguments[0])", table))
 
 
 class Live(Case):

@@ -34,6 +34,49 @@ export function show(node, ...children) {
     return node;
 }
 
+// Make a node as another is, which is thrown away. The policy forbids the attribute style, so that goes by CSSOM.
+function match(node, next) {
+    if (node.nodeType !== Node.ELEMENT_NODE) {
+        if (node.data !== next.data) node.data = next.data;
+        return;
+    }
+    for (const {name} of [...node.attributes]) if (name !== "style" && !next.hasAttribute(name)) node.removeAttribute(name);
+    for (const {name, value} of next.attributes) if (name !== "style" && node.getAttribute(name) !== value) node.setAttribute(name, value);
+    if (node.style.cssText !== next.style.cssText) node.style.cssText = next.style.cssText;
+    within(node, [...next.childNodes]);
+}
+
+// What has a data-key is found by it, the rest by its place.
+function within(node, wanted) {
+    const keyed = new Map([...node.children].filter((child) => child.dataset.key !== undefined).map((child) => [child.dataset.key, child]));
+    let at = node.firstChild;
+    for (const next of wanted) {
+        const key = next.dataset?.key, like = key === undefined ? at : keyed.get(key);
+        keyed.delete(key);
+        if (like?.nodeName !== next.nodeName) { node.insertBefore(next, at); continue; }
+        match(like, next);
+        if (like === at) at = at.nextSibling;
+        else node.insertBefore(like, at);
+    }
+    while (at) {
+        const after = at.nextSibling;
+        at.remove();
+        at = after;
+    }
+}
+
+/**
+ * Show these in place of what was shown there: elements that are alike stay, and so do the focus, a press that is
+ * under way and marked text. For what changes while somebody looks at it. Listeners don't come along, so these are
+ * elements without any. When what had the focus is gone, the node has it, where it can.
+ */
+export function renew(node, ...children) {
+    const focus = document.activeElement, inside = node.contains(focus);
+    within(node, present(children).map((child) => (child instanceof Node ? child : document.createTextNode(child))));
+    if (inside && document.activeElement !== focus) (focus.isConnected ? focus : node).focus({preventScroll: true});
+    return node;
+}
+
 export const button = (text, onclick, props) => el("button", {type: "button", onclick, ...props}, text);
 
 /** One of several, as buttons that are pressed or not: names is {value: text}. */
@@ -84,14 +127,19 @@ export function seconds(s) {
     return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
 }
 
-/** A table: heads are [text, "num"?], rows arrays of text or nodes. */
+function keyed(row) {
+    row.dataset.key = row.cells[0]?.textContent ?? "";
+    return row;
+}
+
+/** A table: heads are [text, "num"?], rows arrays of text or nodes. Renewed, a row is the one with the same first cell. */
 export function table(caption, heads, rows) {
     const cell = (tag, content, kind, scope) =>
         el(tag, {class: kind, scope, title: kind === "mono" ? content : undefined}, content ?? "");
     return el("table", null,
         el("caption", {class: "sr"}, caption),
         el("thead", null, el("tr", null, heads.map(([text, kind]) => cell("th", text, kind === "num" && "num", "col")))),
-        el("tbody", null, rows.map((row) => el("tr", null, row.map((content, i) => cell("td", content, heads[i][1]))))));
+        el("tbody", null, rows.map((row) => keyed(el("tr", null, row.map((content, i) => cell("td", content, heads[i][1])))))));
 }
 
 /** Said to screen readers. */

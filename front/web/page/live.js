@@ -1,7 +1,7 @@
 // What the database does now. The events come only while this view is shown and the window is looked at.
 
 import {api} from "./api.js";
-import {bytes, el, empty, number, rate, seconds, sentence, show, table, visible} from "./dom.js";
+import {bytes, el, empty, number, rate, renew, seconds, sentence, show, table, visible} from "./dom.js";
 import {Card, share} from "./chart.js";
 import {format} from "./route.js";
 
@@ -64,6 +64,7 @@ export class Live extends Watcher {
                 panel("Where transactions collide", this.parts.collisions), panel("Server: commands", this.parts.server),
                 panel("Server: clients", this.parts.clients), panel("Server: slow commands", this.parts.slow)));
         for (const part of Object.values(this.parts)) show(part, el("p", {class: "note"}, "The first figures come in a second."));
+        for (const part of [this.parts.clients, this.parts.slow]) part.parentElement.hidden = true; // until a server is known
     }
 
     take(now) {
@@ -80,17 +81,17 @@ export class Live extends Watcher {
 
     tables(now) {
         const most = Math.max(1e-9, ...now.processes.map((p) => p.gets + p.sets));
-        show(this.parts.processes, table("Processes", [["pid", "num"], ["program"], ["gets/s", "num"], ["sets/s", "num"], ["commits/s", "num"], ["restarts/s", "num"], ["share"]],
+        renew(this.parts.processes, table("Processes", [["pid", "num"], ["program"], ["gets/s", "num"], ["sets/s", "num"], ["commits/s", "num"], ["restarts/s", "num"], ["share"]],
             now.processes.map((p) => [String(p.pid), p.command + (p.self ? " (this page)" : "") + (p.alive ? "" : " (dead)"), rate(p.gets), rate(p.sets),
                 rate(p.commits), rate(p.restarts), share((p.gets + p.sets) / most, "")])));
         const top = Math.max(1e-9, ...now.globals.map((g) => g.changes + g.gets));
-        show(this.parts.globals, now.globals.length
+        renew(this.parts.globals, now.globals.length
             ? table("Globals", [["global"], ["changes/s", "num"], ["gets/s ~", "num"], ["share"]],
                 now.globals.map((g) => [link(g.name), rate(g.changes), rate(g.gets), share((g.changes + g.gets) / top, "")]))
             : el("p", {class: "note"}, now.globals_complete ? "In the last second nothing was changed, and little was read." : OUTRUN));
-        show(this.parts.hot, now.hot?.length ? table("Hottest nodes", [["node"], ["changes/s", "num"]], now.hot.map((h) => [link(h.node), rate(h.changes)]))
+        renew(this.parts.hot, now.hot?.length ? table("Hottest nodes", [["node"], ["changes/s", "num"]], now.hot.map((h) => [link(h.node), rate(h.changes)]))
             : el("p", {class: "note"}, now.globals_complete ? "No node changes now." : OUTRUN));
-        show(this.parts.collisions, now.collisions?.length
+        renew(this.parts.collisions, now.collisions?.length
             ? table("Where transactions collide", [["node"], ["restarts/s", "num"], ["in all", "num"], ["last pid", "num"]], now.collisions.map((c) =>
                 [el("span", null, link(c.name), c.above ? " (below it)" : ""), rate(c.restarts), number(c.count), String(c.pid)]))
             : el("p", {class: "note"}, "No transaction was restarted in the last second."));
@@ -100,13 +101,13 @@ export class Live extends Watcher {
         const none = (text) => el("p", {class: "note"}, text);
         for (const part of [this.parts.clients, this.parts.slow]) part.parentElement.hidden = !server || Boolean(server.wrong);
         if (!server || server.wrong) {
-            show(this.parts.server, none(server?.wrong ? `Its caret serve does not answer: ${server.wrong}` : "No caret serve has this database open."));
+            renew(this.parts.server, none(server?.wrong ? `Its caret serve does not answer: ${server.wrong}` : "No caret serve has this database open."));
             return;
         }
-        show(this.parts.server, table("Commands", [["command"], ["calls/s", "num"], ["µs each", "num"]], server.commands.map((c) => [c.name, rate(c.calls), rate(c.usec)])));
-        show(this.parts.clients, table("Clients", [["id", "num"], ["address"], ["name"], ["age", "num"], ["idle", "num"], ["last command"]],
+        renew(this.parts.server, table("Commands", [["command"], ["calls/s", "num"], ["µs each", "num"]], server.commands.map((c) => [c.name, rate(c.calls), rate(c.usec)])));
+        renew(this.parts.clients, table("Clients", [["id", "num"], ["address"], ["name"], ["age", "num"], ["idle", "num"], ["last command"]],
             server.clients.map((c) => [String(c.id), c.address, c.name, ages(c.age), ages(c.idle), c.command])));
-        show(this.parts.slow, server.slow?.length ? table("Slow commands", [["ms", "num"], ["command", "mono"], ["client"]],
+        renew(this.parts.slow, server.slow?.length ? table("Slow commands", [["ms", "num"], ["command", "mono"], ["client"]],
             server.slow.map((s) => [number(s.usec / 1000), Array.isArray(s.command) ? s.command.join(" ") : s.command, s.client])) : none("No command was slow."));
     }
 }

@@ -2,7 +2,7 @@
 // same as a table, which a screen reader reads.
 
 import {api} from "./api.js";
-import {button, el, empty, number, seconds, show, svg, table, told} from "./dom.js";
+import {button, el, empty, number, renew, seconds, svg, table, told} from "./dom.js";
 import {Watcher} from "./live.js";
 
 const HIGH = 44, BOX = {w: 220, h: 30}, GAP = 200, MOST = 60;
@@ -48,12 +48,12 @@ export class Locks extends Watcher {
         this.said.classList.toggle("bad", rings.length > 0);
         this.legend.hidden = !locks.length;
         if (!locks.length) {
-            show(this.graph, empty("Nobody holds a lock", "A lock that a program takes (n:grab() in Lua, LOCK in M) is shown here while it is held, with those that wait for it."));
-            show(this.list);
+            renew(this.graph, empty("Nobody holds a lock", "A lock that a program takes (n:grab() in Lua, LOCK in M) is shown here while it is held, with those that wait for it."));
+            renew(this.list);
             return;
         }
-        show(this.graph, this.draw(locks.slice(0, MOST), caught));
-        show(this.list, table("Locks", [["session"], ["program"], ["does"], ["lock", "mono"], ["for", "num"], ["waiting", "num"]],
+        renew(this.graph, this.draw(locks.slice(0, MOST), caught));
+        renew(this.list, table("Locks", [["session"], ["program"], ["does"], ["lock", "mono"], ["for", "num"], ["waiting", "num"]],
             locks.map((l) => [id(l), l.command + (l.alive ? "" : " (dead)"), l.waits ? "waits" : l.count > 1 ? `holds ${l.count}×` : "holds", l.name, seconds(l.age), String(l.waiting || "")])));
     }
 
