@@ -40,6 +40,15 @@ class Commands(Case):
             self.assertEqual(status, 2)
             self.assertTrue(said.startswith("caret: ") or not arguments)
 
+    def test_a_mistake_makes_no_database(self):
+        f = self.path + ".none"
+        for arguments in (("set", f, "^a((", "1"), ("kill", f, "^a"),
+                          ("set", f, '^a("%s")' % ("k" * 2000), "1"), ("incr", f, "^a", "1E47"),
+                          ("incr", f, "^a", "some"), ("load", f, "^a")):
+            self.assertEqual(self.run_it(*arguments, stdin="{bad")[0], 2, arguments[0])
+            self.assertFalse(os.path.exists(f), arguments[0])
+        self.assertEqual(self.run_it("incr", f, "^a", "2")[:2], (0, "2\n"))
+
     def raw(self, *arguments, **options):
         return subprocess.run([sys.executable, "-m", "caret", *arguments], stdout=subprocess.PIPE,
                               env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=True, **options).stdout

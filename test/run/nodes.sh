@@ -54,6 +54,9 @@ fails 2 "KEY2BIG" set "^a(\"$(head -c 2000 /dev/zero | tr '\0' x)\")" 1
 fails 2 "NAME: '^1' is not a variable name" set '^1' 1
 fails 2 "NAME: '^' is not a variable name" set '^' 1
 fails 2 "NAME: '1' is not a variable name" set 1 1
+fails 2 "SYNTAX: the JSON text" set --json '^a' '{bad'
+fails 3 "KEY2BIG" set --json '^a' "{\"$(head -c 2000 /dev/zero | tr '\0' x)\":1}"
+fails 3 "NUMOFLOW" incr '^a' 1E47
 fails 3 "NOTFOUND" get '^a'
 fails 3 "NOTFOUND" kill '^a'
 fails 3 "OPEN" set --db "$dir/no/such/folder" '^a' 1

@@ -311,6 +311,15 @@ for how in '' --keep-going --atomic; do
     esac
     note $? "load $how leaves $(cat got)"
 done
+printf '^a(1\n' >bad
+printf '{"^a":' >bad.json
+printf 'global,value\n^a,1,2\n' >bad.csv
+printf 'what is this?\n' >unknown
+for how in bad bad.json bad.csv unknown nothing '--atomic --keep-going bad'; do
+    "$caret" load --db none.caret $how >out 2>err
+    [ $? -gt 0 ] && [ ! -e none.caret ]
+    note $? "load $how makes no database"
+done
 try 1 load --check --keep-going mixed --db none.caret
 [ "$(wc -l <err)" = 2 ] && [ ! -e none.caret ]
 note $? "--check needs no database"

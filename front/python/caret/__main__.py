@@ -32,14 +32,12 @@ def get(db: Any, node: Any) -> int:
     return 0
 
 
-def put(db: Any, node: Any, value: str) -> int:
+def put(db: Any, node: Any, value: str) -> None:
     node.set(value.encode("utf-8", "surrogateescape"))
-    return 0
 
 
-def incr(db: Any, node: Any, by: str = "1") -> int:
-    _say(node.incr(by))
-    return 0
+def incr(db: Any, node: Any, by: str = "1") -> Any:
+    return node.incr(by)
 
 
 def kill(db: Any, node: Any) -> int:
@@ -76,9 +74,8 @@ def tree(db: Any, node: Any) -> int:
     return 0
 
 
-def load(db: Any, node: Any) -> int:
-    node.setjson(sys.stdin.buffer.read())
-    return 0
+def load(db: Any, node: Any, text: bytes) -> None:
+    node.setjson(text)
 
 
 def check(db: Any) -> int:
@@ -131,10 +128,12 @@ def _complete(db: Any, names: dict[str, Any]) -> None:
     readline.parse_and_bind("tab: complete")
 
 
-# By name: the function, how many arguments after the file, is the first a node, and does it write.
-COMMANDS: dict[str, tuple[Callable[..., int], int, int, bool, bool]] = {
+MAKING = {put, incr, load}  # a database that is not there; each returns what is to be said, or None
+
+# By name: the function, how many arguments after the file, is the first a node, and may the file be made.
+COMMANDS: dict[str, tuple[Callable[..., Any], int, int, bool, bool]] = {
     "get": (get, 1, 1, True, False), "set": (put, 2, 2, True, True), "incr": (incr, 1, 2, True, True),
-    "kill": (kill, 1, 1, True, True), "ls": (ls, 0, 1, True, False), "dump": (dump, 0, 1, True, False),
+    "kill": (kill, 1, 1, True, False), "ls": (ls, 0, 1, True, False), "dump": (dump, 0, 1, True, False),
     "tree": (tree, 1, 1, True, False), "load": (load, 1, 1, True, True), "check": (check, 0, 0, False, False),
     "stat": (stat, 0, 0, False, False), "backup": (backup, 1, 1, False, False), "repl": (repl, 0, 0, False, True),
 }
@@ -151,11 +150,17 @@ def main(arguments: list[str]) -> int:
                                                      "%s takes other arguments" % command), file=sys.stderr)
         return 2
     try:
+        told: list[Any] = rest[1:] + ([sys.stdin.buffer.read()] if function is load else [])
+        if function in MAKING and not os.path.exists(rest[0]):
+            with caret.open(":memory:") as trial:  # a mistake makes no database
+                function(trial, caret.parse(trial, told[0]), *told[1:])
         with caret.open(rest[0], create=writes) as db:
-            told: list[Any] = rest[1:]
             if told and is_node:
                 told[0] = caret.parse(db, told[0])
-            status: int = function(db, *told)
+            result = function(db, *told)
+        if function in MAKING and result is not None:
+            _say(result)
+        status: int = 0 if function in MAKING else result
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # `| head` has seen enough

@@ -6,6 +6,9 @@
  * commit is a trip, and mostly a disk: there nodes are committed a batch at a time, at
  * the latest before the input is waited for.
  *
+ * The database is opened, and so perhaps made, by the first node: an input without one
+ * that has a mistake makes none.
+ *
  * The input is read in large pieces; a line lies in `buf` as a whole, and what is
  * escaped in it becomes bytes in place, as those are never more.  A bad line is
  * reported with its number and reason, and whoever started the load decides.
@@ -51,6 +54,27 @@ int caret__load_room(struct caret__load *l, size_t n)
     return CARET_OK;
 }
 
+/* ------------------------------------------------------------------- the database */
+
+/* Have a session, in the transaction that takes all. */
+static int begin(struct caret__load *l)
+{
+    int rc = l->session == NULL ? l->open(l) : CARET_OK;
+
+    if (rc != CARET_OK || l->session != NULL)
+        return rc;
+    rc = caret_session_open(l->db, &l->session);
+    if (rc != CARET_OK)
+        return rc;
+    l->batches = !l->atomic && caret_path(l->db)[0] != '/' && strstr(caret_path(l->db), "://") != NULL;
+    return l->atomic ? caret_begin(l->session, 0) : CARET_OK;
+}
+
+static unsigned level(const struct caret__load *l)
+{
+    return l->session != NULL ? caret_txn_level(l->session) : 0;
+}
+
 /* ------------------------------------------------------------ batches, on a server */
 
 static int end_batch(struct caret__load *l)
@@ -60,7 +84,7 @@ static int end_batch(struct caret__load *l)
 
     if (rc != CARET_OK)
         l->nodes -= n;
-    if (l->batches && caret_txn_level(l->session) > 0)
+    if (l->batches && level(l) > 0)
         caret_rollback(l->session);
     l->batch = 0;
     l->batch_bytes = 0;
@@ -73,7 +97,7 @@ static int set_in_batch(struct caret__load *l, caret_node *n, const char *value,
 
     if (l->batch == BATCH_NODES || l->batch_bytes + len > BATCH_BYTES)
         rc = end_batch(l);
-    if (rc == CARET_OK && caret_txn_level(l->session) == 0)
+    if (rc == CARET_OK && level(l) == 0)
         rc = caret_begin(l->session, 0);
     if (rc == CARET_OK)
         rc = caret_set(l->session, n, value, len);
@@ -86,6 +110,10 @@ static int set_in_batch(struct caret__load *l, caret_node *n, const char *value,
 
 static int set(struct caret__load *l, caret_node *n, const char *value, size_t len)
 {
+    int rc = begin(l);
+
+    if (rc != CARET_OK)
+        return rc;
     return l->batches ? set_in_batch(l, n, value, len) : caret_set(l->session, n, value, len);
 }
 
@@ -451,16 +479,16 @@ static int load(struct caret__load *l)
 {
     int rc = detect(l);
 
-    if (rc == CARET_OK && l->atomic)
-        rc = caret_begin(l->session, 0);
     if (rc != CARET_OK)
         return rc;
     rc = l->format == CARET__JSON ? load_document(l) : load_lines(l);
     int ended = end_batch(l);
     rc = ended != CARET_OK ? ended : rc;
-    if (l->atomic && rc == CARET_OK)
+    if (rc == CARET_OK && !l->dry && l->bad == 0)
+        rc = begin(l); /* of nothing comes an empty database */
+    if (l->atomic && l->session != NULL && rc == CARET_OK)
         rc = caret_commit(l->session);
-    if (caret_txn_level(l->session) > 0) {
+    if (level(l) > 0) {
         caret_rollback(l->session);
         l->nodes = 0;
     }
@@ -469,13 +497,12 @@ static int load(struct caret__load *l)
 
 int caret__load(struct caret__load *l)
 {
-    int rc = caret_session_open(l->db, &l->session);
+    int rc = caret_session_open(NULL, &l->locals);
 
-    if (rc == CARET_OK) {
-        l->batches = !l->atomic && !l->dry && caret_path(l->db)[0] != '/' && strstr(caret_path(l->db), "://");
+    if (rc == CARET_OK)
         rc = load(l);
-    }
     caret_session_close(l->session);
+    caret_session_close(l->locals);
     free(l->buf);
     free(l->value);
     l->buf = l->value = NULL;

@@ -180,9 +180,9 @@ static int canonical(struct cursor *c, caret_slice *s)
     int rc = caret_node_var(&n.node, sizeof n, "n", 1);
 
     if (rc == CARET_OK)
-        rc = caret_kill(c->l->session, &n.node);
+        rc = caret_kill(c->l->locals, &n.node);
     if (rc == CARET_OK)
-        rc = caret_incr(c->l->session, &n.node, s->data, s->len, s);
+        rc = caret_incr(c->l->locals, &n.node, s->data, s->len, s);
     return rc == CARET_E_NUMOFLOW ? bad(c, "the number is not from 1E-43 to below 1E47: write it as a string")
                                   : rc;
 }

@@ -54,12 +54,12 @@ static int failed(lua_State *L, const char *text)
     return 2;
 }
 
-static caret_db *open_again(lua_State *L)
+static caret_db *open_again(lua_State *L, const char *path)
 {
     caret_options options = {.size = sizeof options, .no_create = 1, .readonly = field_flag(L, "readonly")};
     caret_db *db = NULL;
 
-    caret_open(field_string(L, "path"), &options, &db);
+    caret_open(path, &options, &db);
     return db;
 }
 
@@ -163,7 +163,7 @@ static int transfer_dump(lua_State *L)
     d.nodes = read_nodes(L, &d.count);
     if (caret__out_init(&out, fd) != 0)
         return failed(L, "no memory");
-    d.db = open_again(L);
+    d.db = open_again(L, field_string(L, "path"));
     int rc = d.db != NULL ? caret__dump(&d) : CARET_E_OPEN;
     int results = push_dumped(L, &d, rc);
     caret_close(d.db);
@@ -195,6 +195,22 @@ static int load_progress(struct caret__load *l)
     return call(L, "progress", top);
 }
 
+/* open() -> path of the database, or nil, text */
+static int load_open(struct caret__load *l)
+{
+    lua_State *L = l->arg;
+    int top = lua_gettop(L);
+
+    lua_getfield(L, 1, "open");
+    int ok = lua_pcall(L, 0, 2, 0) == LUA_OK && lua_isstring(L, top + 1);
+    if (ok)
+        l->db = open_again(L, lua_tostring(L, top + 1));
+    else
+        snprintf(l->message, sizeof l->message, "%s", luaL_tolstring(L, -1, NULL));
+    lua_settop(L, top);
+    return l->db != NULL ? CARET_OK : CARET_E_OPEN;
+}
+
 static int push_loaded(lua_State *L, const struct caret__load *l, int rc)
 {
     const struct {
@@ -216,11 +232,11 @@ static int push_loaded(lua_State *L, const struct caret__load *l, int rc)
     return 2;
 }
 
-/* load{path=, fd=, format=, atomic=, dry=, report=, progress=}: counts, what failed but for bad lines (nil: nothing);
- * report(line, reason) is true to stop */
+/* load{open=, fd=, format=, atomic=, dry=, report=, progress=}: counts, what failed but for bad lines (nil: nothing);
+ * open() is called before the first node is set, report(line, reason) is true to stop */
 static int transfer_load(lua_State *L)
 {
-    struct caret__load l = {.report = load_report, .progress = load_progress, .arg = L};
+    struct caret__load l = {.report = load_report, .open = load_open, .progress = load_progress, .arg = L};
 
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_getfield(L, 1, "fd");
@@ -228,13 +244,6 @@ static int transfer_load(lua_State *L)
     l.format = field_format(L);
     l.atomic = field_flag(L, "atomic");
     l.dry = field_flag(L, "dry");
-    if (!l.dry)
-        l.db = open_again(L);
-    if (l.db == NULL && !l.dry) {
-        lua_newtable(L);
-        lua_pushstring(L, caret_message());
-        return 2;
-    }
     int rc = caret__load(&l), results = push_loaded(L, &l, rc);
     caret_close(l.db);
     return results;

@@ -81,8 +81,9 @@ int caret__dump(struct caret__dump *d);
 /* ----------------------------------------------------------- load.c: the lines */
 
 struct caret__load {
-    caret_db *db;
-    caret_session *session;
+    caret_db *db;           /* NULL before the first node is set */
+    caret_session *session; /* on it */
+    caret_session *locals;  /* of no database, to reckon with */
     int fd;
     int format; /* enum caret__format, or -1: to be seen from the beginning */
     int atomic; /* all in one transaction */
@@ -90,6 +91,8 @@ struct caret__load {
     uint64_t nodes, bytes, line, bad;
     /* Line `line` is bad: go on (0)? */
     int (*report)(struct caret__load *l, const char *reason);
+    /* The database is needed: l->db.  An error, and l->message. */
+    int (*open)(struct caret__load *l);
     int (*progress)(struct caret__load *l);
     void *arg;
     char *buf; /* read and not yet done with: from `at` to `end` */

@@ -14,10 +14,12 @@ local function run(o)
     local by = o[2] or "1"
     if not is_number(by) then command.usage(("'%s' is not a number"):format(by)) end
     command.address(o[1])
-    local db = command.open(o, true)
     local core = require "caret.core"
-    local node = command.node(db, o[1])
-    local result = core.text.incr(node, by)
+    local node
+    local result = command.change(o, function(db)
+        node = command.node(db, o[1])
+        return core.text.incr(node, by)
+    end)
     print(o.json and json.encode(json.object("node", json.node(node), "value", json.value(result))) or result)
     return 0
 end

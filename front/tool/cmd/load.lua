@@ -33,12 +33,23 @@ local function reporter(o, path, bar)
     end
 end
 
-local function load_file(o, db, path)
+-- What opens the database, once: before the first node is set, so that mistakes make none.
+local function opener(o)
+    local db, text, name = nil, nil, nil
+    if not o.check then db, text, name = command.try(o) end
+    if text and name ~= "NOTFOUND" then command.fail(text) end
+    return function()
+        if not db then db, text = command.try(o, true) end
+        return db and db:path(), text
+    end
+end
+
+local function load_file(o, open, path)
     local fd, size = open_input(path)
     local bar = progress.new("loading", "MiB", 2 ^ 20, not o.quiet)
     local start = host.clock()
     local counts, text = transfer.load {
-        path = db and db:path(), fd = fd, format = o.format, atomic = o.atomic, dry = o.check,
+        open = open, fd = fd, format = o.format, atomic = o.atomic, dry = o.check,
         report = reporter(o, path, bar),
         progress = function(_, bytes) bar:show(bytes, size > 0 and size or nil) end,
     }
@@ -60,10 +71,10 @@ local function tell(o, path, counts)
 end
 
 local function run(o)
-    local db, status = not o.check and command.open(o, true) or nil, 0
+    local open, status = opener(o), 0
     if #o == 0 then o[1] = "-" end
     for _, path in ipairs(o) do
-        local counts, text = load_file(o, db, path)
+        local counts, text = load_file(o, open, path)
         if text then
             command.fail(("%s:%d: %s (%s loaded before that)"):format(shown(path), counts.line or 0, text,
                 command.counted(counts.nodes or 0, "node")))
@@ -93,9 +104,9 @@ return {
     },
     about = [[
 INPUT is a file, or - (or none) for standard input. What is there already stays, unless it is set anew;
-the database is made if it is not there. It reads ZWR text with or without the two lines of a header, as
-`mupip extract -format=zwr` of YottaDB and GT.M writes it, JSON, JSON lines and CSV as in `caret help
-formats`.
+the database is made if it is not there, unless a bad line comes before the first node. It reads ZWR text
+with or without the two lines of a header, as `mupip extract -format=zwr` of YottaDB and GT.M writes it,
+JSON, JSON lines and CSV as in `caret help formats`.
 
 A bad line is told with its number and the reason. What was read before it is loaded, unless --atomic is
 given. The same holds when it is interrupted: some of the nodes are there, each whole. Exit status 1:

@@ -20,14 +20,15 @@ end
 
 local function run(o)
     local value = o[2] == "-" and read_input(o.raw) or o[2]
-    command.address(o[1]) -- a mistake makes no database
-    local db = command.open(o, true)
-    local node = command.node(db, o[1])
-    if o.json then
-        set_json(db, node, value)
-    else
-        node:__set(value)
-    end
+    command.address(o[1]) -- mistakes first: those below are told only where there is a database, or can be
+    command.change(o, function(db)
+        local node = command.node(db, o[1])
+        if o.json then
+            set_json(db, node, value)
+        else
+            node:__set(value)
+        end
+    end)
     return 0
 end
 

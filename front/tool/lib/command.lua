@@ -273,6 +273,20 @@ function command.open(o, create)
     return db
 end
 
+--- change(db) of a database that is made if it is not there.  Then it is tried on one in memory first: what
+-- is refused makes no database.
+function command.change(o, change)
+    local db, text, name = command.try(o)
+    if not db and name ~= "NOTFOUND" then command.fail(text) end
+    if not db then
+        local trial = assert(caret.open ":memory:")
+        opened[#opened + 1] = trial
+        change(trial)
+        db = command.open(o, true)
+    end
+    return change(db)
+end
+
 --- Open o.db for reading alone: that needs no right to write, leaves no trace and is quick (caret_open()).
 function command.view(o)
     o.readonly = true
