@@ -274,7 +274,9 @@ int ydb_zstatus(ydb_char_t *msg, ydb_long_t len)
     struct caret__ydb_thread *t = caret__ydb_self;
     size_t n = 0;
 
-    if (msg == NULL || len <= 0)
+    if (len <= 0)
+        return YDB_ERR_INVSTRLEN; /* not even the 0 in the end fits */
+    if (msg == NULL)
         return YDB_ERR_PARAMINVALID;
     const char *text = t != NULL ? caret__ydb_zstatus_text(t, &n) : "";
     size_t fits = n < (size_t)len ? n : (size_t)len - 1;

@@ -82,7 +82,8 @@ static void zstatus_is_the_last_error(void **state)
     assert_string_equal(text, all);
     assert_int_equal(ydb_zstatus(text, 10), YDB_ERR_INVSTRLEN);
     assert_string_equal(text, "150372994");
-    assert_int_equal(ydb_zstatus(text, 0), YDB_ERR_PARAMINVALID);
+    assert_int_equal(ydb_zstatus(text, 0), YDB_ERR_INVSTRLEN);
+    assert_int_equal(ydb_zstatus(NULL, 0), YDB_ERR_INVSTRLEN);
     assert_int_equal(ydb_zstatus(NULL, 10), YDB_ERR_PARAMINVALID);
 }
 
