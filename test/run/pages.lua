@@ -193,12 +193,14 @@ end
 
 -- ---- figures that the program has: a limit on a page, and where it is in the source
 
-local WORDS = {six = "6", eight = "8"}
+local WORDS = {}
+for i, word in ipairs {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"} do WORDS[word] = tostring(i) end
 local THE_LAYOUT = "#else\n(#define CARET__PAGE_SIZE.*)" -- of pages of 4 KiB, not the `small` build's
 
 -- "1,024", "16u << 20" and "256u" as numbers.
 local function value(expression)
-    local plain = expression:gsub(",", ""):gsub("(%d)u", "%1")
+    local plain = expression:lower():gsub(",", ""):gsub("(%d)u", "%1")
     return load("return " .. (WORDS[plain] or plain))()
 end
 
@@ -209,6 +211,34 @@ local FIGURES = { -- page, its pattern; file, its pattern; how many units of the
     {"docs/data-model.md", "(%d+) in one node", "include/caret.h", "CARET_MAX_SUBS +(%w+)"},
     {"docs/data-model.md", "([%d,]+) bytes with 4 KiB pages", "include/caret.h", "CARET_MAX_KEY +(%w+)"},
     {"docs/engine.md", "up to (%d+) processes", "src/shm/layout.h", "CARET__MAX_PROCS +(%w+)"},
+    {"docs/engine.md", "quarter of the ring %((%d+) MiB", "src/shm/layout.h", "RING_SIZE +%((.-)%)", 2 ^ 22},
+    {"docs/engine.md", "in steps of (%d+) MiB", "src/shm/layout.h", "ARENA_STEP +(%w+)", 256},
+    {"docs/engine.md", "log begins with (%d+) MiB", "src/shm/layout.h", "LOG_DEFAULT +%((.-)%)", 2 ^ 20},
+    {"docs/engine.md", "and (%d+) hints that", "src/page/page.h", "CARET__HINTS +(%w+)"},
+    {"docs/guide/cache.md", "16 MiB, (%d+) bytes less", "front/lua/cache.c", "HEAD = (%d+)"},
+    {"docs/guide/cache.md", "a list of keys, ([%d,]+) at", "front/lua/caret/cache.lua",
+        "number_of_keys%(max, (%d+)%)"},
+    {"docs/guide/cache.md", "keys twice, and (%d+) for", "front/lua/caret/cache.lua", "OVERHEAD = (%d+)"},
+    {"docs/guide/cache.md", "removes up to (%d+) entries", "front/lua/caret/cache.lua", "SWEEP = (%d+)"},
+    {"docs/guide/cache.md", "(%w+) seconds and more are", "front/lua/cache.c", "LONG +([%d.]+)", 1000},
+    {"docs/guide/containers.md", "a `/dev/shm` of its own of (%d+) MiB", "src/shm/layout.h",
+        "LOG_DEFAULT +%((.-)%)",
+        2 ^ 20},
+    {"docs/guide/in-memory.md", "from (%d+) MiB", "src/api/db.c", "MEMORY_LEAST %((.-)%)", 2 ^ 20},
+    {"docs/guide/limits.md", "transaction | (%d+) MiB", "src/shm/layout.h", "LOG_MAX +%((.-)%)", 2 ^ 22 / 3},
+    {"docs/guide/limits.md", "PostgreSQL%]%(many%-machines.md%) (%d+) MiB", "src/postgres/open.c",
+        "TXN_MOST +%((.-)%)",
+        2 ^ 20},
+    {"docs/guide/many-machines.md", "transaction changes (%d+) MiB", "src/postgres/open.c",
+        "TXN_MOST +%((.-)%)",
+        2 ^ 20},
+    {"docs/guide/transactions.md", "More changes than (%d+) MiB", "src/shm/layout.h", "LOG_MAX +%((.-)%)",
+        2 ^ 22 / 3},
+    {"docs/engine.md", "commit changes of (%d+)%sMiB", "src/shm/layout.h", "LOG_MAX +%((.-)%)", 2 ^ 22 / 3},
+    {"docs/engine.md", "seen for (%w+) seconds", "src/log/writer.c",
+        "#else\n#define ORPHAN_NS UINT64_C%((%d+)%)", 1e9},
+    {"docs/reliability.md", "after (%w+) seconds %(0", "src/log/writer.c",
+        "#else\n#define ORPHAN_NS UINT64_C%((%d+)%)", 1e9},
     {"docs/guide/limits.md", "variable | (%d+) letters", "include/caret.h", "CARET_MAX_NAME +(%w+)"},
     {"docs/guide/limits.md", "a node | (%d+) |", "include/caret.h", "CARET_MAX_SUBS +(%w+)"},
     {"docs/guide/limits.md", "together ([%d,]+) bytes", "include/caret.h", "CARET_MAX_KEY +(%w+)"},
@@ -220,6 +250,16 @@ local FIGURES = { -- page, its pattern; file, its pattern; how many units of the
     {"docs/guide/limits.md", "open at once | (%d+);", "src/shm/layout.h", "CARET__MAX_PROCS +(%w+)"},
     {"docs/guide/limits.md", "([%d,]+) that wait for one", "src/shm/layout.h",
         "CARET__MAX_PROCS.*CARET__LOCK_WAITERS +(%w+)"},
+    {"docs/guide/queues.md", "the (%d+) MiB that the log", "src/shm/layout.h",
+        "LOG_DEFAULT +%((.-)%)", 2 ^ 20},
+    {"docs/guide/trees.md", "up to (%d+) %*subscripts", "include/caret.h", "CARET_MAX_SUBS +(%w+)"},
+    {"docs/guide/values.md", "bytes, up to (%d+) MiB", "include/caret.h", "CARET_MAX_VALUE %((.-)%)", 2 ^ 20},
+    {"docs/guide/values.md", "it has (%d+) KiB of", "front/lua/caret/typed.lua",
+        "DEPTH, SIZE = %d+, (%d+)", 1024},
+    {"docs/guide/values.md", "(%d+) levels at", "front/lua/caret/typed.lua", "DEPTH, SIZE = (%d+)"},
+    {"docs/guide/first-minutes.md", "Up to (%d+) processes", "src/shm/layout.h", "CARET__MAX_PROCS +(%w+)"},
+    {"docs/guide/processes.md", "Up to (%d+) may", "src/shm/layout.h", "CARET__MAX_PROCS +(%w+)"},
+    {"docs/guide/web.md", "killed after (%w+) seconds", "front/tool/web/console.lua", "STUCK = (%d+)", 1 / 2},
     {"docs/guide/web.md", "up to ([%d,]+) nodes are compared", "front/tool/web/tree.lua", "MARKED = (%d+)"},
     {"docs/migrating/redis-server.md", "forgotten after ([%d,]+) others", "front/server/shared.h",
         "SERVE__PLACES = (%d+)"},
@@ -244,6 +284,38 @@ local FIGURES = { -- page, its pattern; file, its pattern; how many units of the
     {"docs/server.md", "([%d,]+) entries, if more", "front/server/admin/measure.h",
         "SERVE__SLOW_ENTRIES = (%d+)"},
     {"docs/server.md", "the last ([%d,]+) of them", "front/server/shared.h", "SERVE__PLACES = (%d+)"},
+    {"docs/nodes.md", "and room for (%d+):", "front/lua/node.c", "CACHE_MAX (%w+)"},
+    {"docs/nodes.md", "the newest (%d+) remembered", "front/lua/recent.c", "RECENT_MAX (%d+)"},
+    {"docs/nodes.md", "value over (%d+) KB", "front/lua/ffi.c", "BUFFER_SIZE (%d+)", 1024},
+    {"docs/m.md", "bytes of a line | ([%d,]+)", "front/mumps/compiler/parse.lua", "MOST_LINE = (%d+)"},
+    {"docs/m.md", "up to ([%d,]+) bytes", "front/mumps/compiler/parse.lua", "LAST_LINE = (%d+)"},
+    {"docs/m.md", "within each other | (%d+)", "front/mumps/compiler/lex.lua", "MOST_DEPTH = (%d+)"},
+    {"docs/m.md", "of a line | (%d+) | `FOROFLOW", "front/mumps/compiler/parse.lua", "MOST_FORS = (%d+)"},
+    {"docs/m.md", "that count | (%d+)", "front/mumps/compiler/lex.lua", "NAME_MAX = (%d+)"},
+    {"docs/m.md", "levels | ([%d,]+)", "front/mumps/runtime/level.lua", "LIMIT = (%d+)"},
+    {"docs/m.md", "subscripts, arguments | (%d+)", "front/mumps/compiler/expr.lua", "MOST_ACTUALS = (%d+)"},
+    {"docs/m.md", "arguments | %d+, (%d+)", "front/mumps/compiler/expr.lua", "MOST_ACTUALS = %d+, (%d+)"},
+    {"docs/server.md", "name of over (%d+) bytes", "front/server/keys/key.h",
+        "#else\n#define SERVE__NAME_MAX (%w+)"},
+    {"docs/server.md", "takes more than (%d+) bytes", "front/server/keys/key.h",
+        "#else\n#define SERVE__NAME_MAX (%w+)"},
+    {"docs/server.md", "`COUNT n` %((%d+) if", "front/server/node/walk.c", "USUAL = (%d+)"},
+    {"docs/server.md", "elsewhere for (%w+) seconds", "front/server/handoff.c", "END_MS = (%d+)", 1000},
+    {"docs/server.md", "after (%w+) second%. What", "front/server/handoff.c", "STOP_MS = (%d+)", 1000},
+    {"docs/yottadb.md", "the last (%w+) paths", "front/yottadb/path.h", "CARET__YDB_PATHS +(%d+)"},
+    {"docs/tool.md", "up to ([%d,]+)%schanges", "front/tool/lib/sampling.lua", "SAMPLE = (%d+)"},
+    {"docs/tool.md", "a table of (%d+) nodes", "src/shm/layout.h", "COLLISIONS.*COLLISIONS +(%d+)"},
+    {"docs/tool.md", "Heads have (%d+) KiB", "front/web/http.c", "HEAD +%((.-)%)", 2 ^ 10},
+    {"docs/tool.md", "most (%d+) connections", "front/web/http.c", "CONNECTIONS +(%d+)"},
+    {"docs/tool.md", "when (%d+) connections", "front/web/http.c", "CROWD +(%d+)"},
+    {"docs/tool.md", "takes longer than (%w+)%.", "front/web/http.c", "HURRY +(%d+)"},
+    {"docs/tool.md", "has (%d+) MiB at most, and ends", "front/web/stream.c", "MOST +%((.-)%)", 2 ^ 20},
+    {"docs/tool.md", "(%d+) jobs", "front/tool/web/jobs.lua", "RUNNING, KEPT = (%d+)"},
+    {"docs/tool.md", "after (%w+) wrong", "front/tool/web/guard.lua", "TRIES, PER = (%d+)"},
+    {"docs/tool.md", "more than ([%d,]+) nodes or", "front/tool/web/edit.lua", "NODES, BYTES = (%d+)"},
+    {"docs/tool.md", "nodes or (%d+) MiB", "front/tool/web/edit.lua", "NODES, BYTES = %d+, ([^\n]+)", 2 ^ 20},
+    {"docs/tool.md", "looks at ([%d,]+) changes for", "front/tool/web/live.lua", "CHANGES = (%d+)"},
+    {"docs/tool.md", "globals and ([%d,]+) for", "front/tool/web/live.lua", "NODES = (%d+)"},
     {"docs/tool.md", "bodies (%d+) MiB", "front/tool/web/app.lua", "MOST_BODY = ([^\n]+)", 2 ^ 20},
     {"docs/tool.md", "(%d+) streams", "front/tool/web/events.lua", "local MOST, CHANNELS = (%d+)"},
     {"docs/tool.md", "(%d+)%sconsoles", "front/tool/web/console.lua", "local MOST = (%d+)"},
@@ -256,6 +328,66 @@ for _, row in ipairs(FIGURES) do
     looked = looked + 1
     if value(told) ~= value(there) / unit then
         print(("%s says %s (%s), and %s %s"):format(file, told, on_page, in_source, there))
+    end
+end
+
+-- ---- the layers, in the line at the top of README.md
+
+local low, high = {}, {}
+for line in read "layers":gmatch "[^\n]+" do
+    local folders = line:match "^engine (.*)"
+    high[#high + 1] = line:match "^front (%l+)"
+    if folders then low[#low + 1] = folders:find " " and "{" .. folders:gsub(" ", ", ") .. "}" or folders end
+end
+local layers = table.concat(low, " -> ") .. " -> {" .. table.concat(high, ", ") .. "}"
+looked = looked + 1
+if read "README.md":match "`(base %-> .-)`":gsub("%s+", " ") ~= layers then
+    print("README.md says other layers than " .. layers)
+end
+
+-- ---- how many there are of something: page, its pattern; files, what of them, one of it; to hundreds
+
+local COUNTS = {
+    {"docs/m.md", "has over ([%d,]+) cases", "test/m/conf/*.list", ".*", "\n[^ >#:\n]", 100},
+    {"docs/engine.md", "with (%w+) errors that", "model/run.sh", ".*", "\nbug parallel "},
+    {"docs/reliability.md", "(%w+) seeded%s+errors in it are found, among", "model/run.sh",
+        ".*", "\nbug await "},
+    {"docs/reliability.md", "with (%w+) seeded errors, each", "model/run.sh", ".*", "\nbug handoff "},
+    {"docs/reliability.md", "die at (%d+) fault points", "test/api/test_snapshot.c",
+        "names%[%] = {(.-)};", '"[%w_]+"'},
+    {"docs/reliability.md", "points of (%d+) kinds of commit", "test/api/stopped.h",
+        "op_names%[%] = {(.-)};", '"[^"]+"'},
+    {"docs/reliability.md", "killed at (%w+) points of the way", "test/copy/test_backup.c",
+        "points%[%] = {(.-)};", '"[%w_]+"'},
+    {"docs/reliability.md", "deaths at (%w+) points of archiving", "test/log/test_archive.c",
+        "points%[%] = {(.-)};", '"[%w_]+"'},
+    {"docs/reliability.md", "(%d+) kinds of calls, from", "test/support/syscalls.h",
+        "enum call {(.-)\n    CALLS", "CALL_%u+"},
+}
+for _, row in ipairs(COUNTS) do
+    local file, on_page, in_source, part, one = row[1], row[2], row[3], row[4], row[5]
+    local told = assert(read(file):match(on_page), file .. ": " .. on_page)
+    local text_there = "\n" .. table.concat(lines("cat " .. in_source), "\n")
+    local _, there = assert(text_there:match(part), in_source .. ": " .. part):gsub(one, "")
+    looked = looked + 1
+    if value(told) ~= (row[6] and math.floor(there / row[6]) * row[6] or there) then
+        print(("%s says %s (%s), and in %s are %d"):format(file, told, on_page, in_source, there))
+    end
+end
+
+-- ---- files of ours that pages name in `...` are there: those with a path, and tests by their name alone
+
+local ours = {}
+for _, path in ipairs(lines "find bench front include model src test tools -type f") do
+    ours[path], ours[path:match "[^/]+$"], ours[path:match "^%l+/"] = true, true, true
+end
+for _, file in ipairs(lines "ls README.md CONTRIBUTING.md docs/*.md docs/*/*.md") do
+    for name in read(file):gmatch "`(%l[%w_/.-]*%.%l+)`" do
+        local known = ours[name:match "^%l+/"] or name:find "^test_[%w_]+%.%l+$"
+        if known and not name:find "NAME" then -- which stands for any
+            looked = looked + 1
+            if not ours[name] then print(("%s names %s, which is not there"):format(file, name)) end
+        end
     end
 end
 
