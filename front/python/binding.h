@@ -45,6 +45,7 @@
 
 #define CARET__PY_ERRORS 48  /* room for the classes of errors */
 #define CARET__PY_NEST   127 /* transactions within each other: caret.h */
+#define CARET__PY_LATELY 64u /* short values that are known again, in 2 KiB: arbitrary, a power of 2 */
 
 struct caret__py_core;
 struct caret__py_owner;
@@ -126,6 +127,18 @@ static inline struct caret__py_node *caret__py_as(PyObject *node)
     return (struct caret__py_node *)node;
 }
 
+/* A short value that was read lately: its bytes, and its str if it came again, else NULL.  value.c tells why. */
+struct caret__py_lately {
+    uint64_t first, last;
+    size_t len;
+    PyObject *str;
+};
+
+struct caret__py_known {
+    unsigned missed, rest; /* how many were not there of late; how many more are not to be looked for */
+    struct caret__py_lately lately[CARET__PY_LATELY];
+};
+
 /* Of the module; one for each interpreter. */
 struct caret__py_state {
     PyTypeObject *database, *session, *node, *view, *iter, *range, *log;
@@ -135,6 +148,7 @@ struct caret__py_state {
     PyObject *current_task, *running_loop;
     PyObject *lazy[3]; /* classes: of coroutines and generators, once they were needed */
     PyObject *value_name;
+    struct caret__py_known known;
     struct caret__py_core *cores;
     bool exiting;
     pthread_t exit_thread; /* which is the one that exits */
@@ -238,6 +252,8 @@ static inline void caret__py_drop(struct caret__py_text *t)
 }
 
 PyObject *caret__py_str(const char *data, size_t len);
+/* The same; the result may be an object that was given out before. */
+PyObject *caret__py_str_again(struct caret__py_known *k, const char *data, size_t len);
 PyObject *caret__py_value(PyObject *view, caret_slice v);
 PyObject *caret__py_number(struct caret__py_state *st, const char *data, size_t len);
 PyObject *caret__py_integer(struct caret__py_state *st, const char *data, size_t len);

@@ -10,11 +10,11 @@
 
 /* ----------------------------------------------------------- reading */
 
-static inline PyObject *value_of(PyObject *view, caret_slice v)
+static inline PyObject *value_of(struct caret__py_node *n, caret_slice v)
 {
-    if (view == NULL)
-        return PyUnicode_DecodeUTF8(v.data, (Py_ssize_t)v.len, "surrogateescape");
-    return caret__py_value(view, v);
+    if (n->view == NULL)
+        return caret__py_str_again(&n->owner->state->known, v.data, v.len);
+    return caret__py_value(n->view, v);
 }
 
 PyObject *caret__py_get_value(PyObject *self, void *closure)
@@ -28,7 +28,7 @@ PyObject *caret__py_get_value(PyObject *self, void *closure)
         return NULL;
     int rc = caret_get(s, &n->node, &v);
     if (__builtin_expect(rc == CARET_OK, 1))
-        return value_of(n->view, v);
+        return value_of(n, v);
     if (rc == CARET_NONE)
         Py_RETURN_NONE;
     return caret__py_raise(n->owner, rc);
@@ -77,7 +77,7 @@ static PyObject *get(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
     int there = look(caret__py_as(self), &v);
     if (there == 0)
         return otherwise(args, nargs);
-    return there < 0 ? NULL : value_of(caret__py_as(self)->view, v);
+    return there < 0 ? NULL : value_of(caret__py_as(self), v);
 }
 
 static PyObject *get_int(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
@@ -285,7 +285,7 @@ int caret__py_assign(PyObject *self, PyObject *sub, PyObject *value)
 /* (was it put, what was there as of $DATA, the value before) */
 static PyObject *put_result(struct caret__py_node *n, int rc, int had, caret_slice old)
 {
-    PyObject *was = old.data == NULL ? Py_NewRef(Py_None) : value_of(n->view, old);
+    PyObject *was = old.data == NULL ? Py_NewRef(Py_None) : value_of(n, old);
     return was == NULL ? NULL : Py_BuildValue("(NiN)", PyBool_FromLong(rc == CARET_OK), had, was);
 }
 

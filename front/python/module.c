@@ -116,6 +116,8 @@ static int clear(PyObject *module)
     for (int i = 0; i < 3; i++)
         Py_CLEAR(st->lazy[i]);
     Py_CLEAR(st->value_name);
+    for (unsigned i = 0; i < CARET__PY_LATELY; i++)
+        Py_CLEAR(st->known.lately[i].str); /* nothing to traverse: they are of the very class str */
     return 0;
 }
 

@@ -185,6 +185,95 @@ PyObject *caret__py_str(const char *data, size_t len)
     return PyUnicode_DecodeUTF8(data, (Py_ssize_t)len, "surrogateescape");
 }
 
+/*
+ * Short values that come again.  Making a str of a few bytes, and freeing it, took a third of `node.value`; what is as
+ * short is often the same again: a flag, a state, a count.  So each interpreter has a table of the short values read
+ * lately, by their bytes: a value that comes first leaves these in its place, and takes that of another; when it comes
+ * again, its str is made and stays; from then on that one is given out.  Values that never repeat leave no objects
+ * there, and where most are of that kind, the table rests now and then: to look there in vain takes an eighth of a get.
+ * The GIL protects the table; without one it is not used.
+ */
+#define MISSED_MOST 128  /* that were not there; one that was makes good for two */
+#define REST        1024 /* so many are not looked for then: both arbitrary */
+
+#ifdef Py_GIL_DISABLED
+#define NO_GIL 1
+#else
+#define NO_GIL 0
+#endif
+
+struct short_bytes {
+    uint64_t first, last;
+    size_t len;
+};
+
+/* Of 2 to 16 bytes, in the pieces in which the engine has just written most of them: a piece of another size would
+ * have to wait until the processor has those in its cache. */
+static inline struct short_bytes short_bytes(const char *data, size_t len)
+{
+    struct short_bytes b = {0, 0, len};
+    uint32_t first, last;
+
+    if (len >= 8) {
+        memcpy(&b.first, data, 8);
+        memcpy(&b.last, data + len - 8, 8);
+    } else if (len >= 4) {
+        memcpy(&first, data, 4);
+        memcpy(&last, data + len - 4, 4);
+        b.first = first;
+        b.last = last;
+    } else {
+        b.first = (uint8_t)data[0];
+        b.last = (uint64_t)(uint8_t)data[len / 2] << 8 | (uint8_t)data[len - 1];
+    }
+    return b;
+}
+
+static inline struct caret__py_lately *place_of(struct caret__py_known *k, struct short_bytes b)
+{
+    uint64_t mixed =
+        (b.first ^ b.last * 0xff51afd7ed558ccdU) * 0x9e3779b97f4a7c15U; /* arbitrary odd numbers */
+
+    return &k->lately[mixed >> 32 & (CARET__PY_LATELY - 1)];
+}
+
+/* It is this short one's turn at the place: the one that was there goes.  Its own str is made when it comes again. */
+static PyObject *str_first(struct caret__py_known *k, struct caret__py_lately *place, struct short_bytes b,
+                           const char *data)
+{
+    PyObject *other = place->str;
+
+    *place = (struct caret__py_lately){b.first, b.last, b.len, NULL};
+    Py_XDECREF(other);
+    if (++k->missed >= MISSED_MOST) {
+        k->missed = 0;
+        k->rest = REST;
+    }
+    return caret__py_str(data, b.len);
+}
+
+PyObject *caret__py_str_again(struct caret__py_known *k, const char *data, size_t len)
+{
+    if (NO_GIL || len < 2 || len > 16) /* of one, Python has all */
+        return caret__py_str(data, len);
+    if (k->rest > 0) {
+        k->rest--;
+        return caret__py_str(data, len);
+    }
+    const struct short_bytes b = short_bytes(data, len);
+    struct caret__py_lately *place = place_of(k, b);
+    uint64_t differs = (place->first ^ b.first) | (place->last ^ b.last) | (place->len ^ len);
+    if (__builtin_expect(differs != 0, 0))
+        return str_first(k, place, b, data);
+    if (__builtin_expect(place->str == NULL, 0)) {
+        place->str = caret__py_str(data, len);
+        if (place->str == NULL)
+            return NULL;
+    }
+    k->missed -= k->missed > 1 ? 2 : k->missed;
+    return Py_NewRef(place->str);
+}
+
 PyObject *caret__py_value(PyObject *view, caret_slice v)
 {
     struct caret__py_view *how = (struct caret__py_view *)view;

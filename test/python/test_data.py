@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import sys
 from decimal import Decimal
 
 import caret
@@ -61,6 +62,36 @@ class Values(Case):
         with self.assertRaises(caret.Value2Big):
             self.n.value = big + "x"
         self.assertEqual(len(self.n.bytes), 16 << 20)
+
+    def test_short_ones_that_come_again(self):
+        """They are given out again as they are, so each must be told from all that share bytes with it."""
+        texts = {""}
+        for length in range(1, 21):
+            for i in range(length):
+                for odd in b"b", b"\0", b"\xff", b"\x01":
+                    texts.add((b"a" * i + odd + b"a" * (length - i - 1)).decode("utf-8", "surrogateescape"))
+            texts.add("a" * length)
+            texts.add("\0" * length)
+        rare = sorted(texts)
+        often = rare[::17] + ["15", "0", "\u00e4\u00f6", "enabled"]
+        for text in rare + often * 8 + rare[::-1] + often * 8:
+            self.n.value = text
+            self.assertEqual([self.n.value, self.n.value, self.n.get()], [text] * 3)
+            self.assertEqual(self.n.bytes, text.encode("utf-8", "surrogateescape"))
+
+    def test_short_ones_leave_nothing_behind(self):
+        """A str that is known again goes when others need its place."""
+        self.n.value = "state-1"
+        for _ in range(3):
+            text = self.n.value
+        self.assertLessEqual(sys.getrefcount(text), 4)
+        for i in range(100000):
+            self.n["k"].value = "v%d" % (i // 3)
+            for _ in range(3):
+                self.n["k"].value
+            if sys.getrefcount(text) == 2:
+                return
+        self.fail("still held after %d other values" % i)
 
     def test_deleting_and_killing(self):
         self.n.value = 1
