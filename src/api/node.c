@@ -96,16 +96,20 @@ static inline size_t limit(size_t cap)
 
 /* ------------------------------------------------------------------- making */
 
+static inline size_t node_bytes(size_t key_len)
+{
+    return sizeof(struct caret__node) + (size_t)caret__align_up(key_len, 8);
+}
+
 size_t caret_node_bytes(size_t key_len)
 {
-    if (key_len > PTRDIFF_MAX) /* nothing has so many: no memory can be had of the sum */
-        return SIZE_MAX;
-    return sizeof(struct caret__node) + (size_t)caret__align_up(key_len, 8);
+    /* nothing has more than that: no memory can be had of the sum */
+    return key_len <= PTRDIFF_MAX ? node_bytes(key_len) : SIZE_MAX;
 }
 
 size_t caret_node_size(const caret_node *n)
 {
-    return caret__node_ok(n) ? caret_node_bytes(caret__node_const(n)->key_len) : sizeof(struct caret__node);
+    return caret__node_ok(n) ? node_bytes(caret__node_const(n)->key_len) : sizeof(struct caret__node);
 }
 
 int caret_node_var(caret_node *n, size_t bytes, const char *name, size_t len)
@@ -156,14 +160,22 @@ static inline void grow(struct caret__node *n, size_t size)
     n->depth++;
 }
 
-static int check_parent(const char *function, const caret_node *n, const caret_node *parent)
+static int bad_parent(const char *function, const caret_node *n, const caret_node *parent)
 {
-    if (caret__unlikely(n == NULL || !caret__node_ok(parent)))
-        return check_from(function, n, "parent", parent);
-    if (caret__node_const(parent)->depth < CARET_MAX_SUBS)
-        return CARET_OK;
+    int rc = check_from(function, n, "parent", parent);
+
+    if (rc != CARET_OK)
+        return rc;
     return caret__fail(CARET_E_MAXSUBS, "a child of a node with %u subscripts would have too many",
                        CARET_MAX_SUBS);
+}
+
+static inline int check_parent(const char *function, const caret_node *n, const caret_node *parent)
+{
+    if (caret__likely(n != NULL && caret__node_ok(parent) &&
+                      caret__node_const(parent)->depth < CARET_MAX_SUBS))
+        return CARET_OK;
+    return bad_parent(function, n, parent);
 }
 
 static inline __attribute__((always_inline)) int put_child(const char *function, caret_node *n, size_t bytes,
