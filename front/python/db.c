@@ -316,7 +316,9 @@ static int contains(PyObject *self, PyObject *key)
 
 static PyObject *iterate(PyObject *self)
 {
-    return caret__py_names(as_owner(self), 0);
+    struct caret__py_core *c = as_owner(self)->core;
+
+    return caret__py_names(as_owner(self), c->db == NULL && !c->closing); /* caret.local() has no others */
 }
 
 static PyObject *names(PyObject *self, PyObject *args, PyObject *kw)

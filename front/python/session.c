@@ -305,11 +305,14 @@ struct caret__py_link *caret__py_link_slow(struct caret__py_owner *o)
 
 caret_db *caret__py_db(struct caret__py_owner *o)
 {
-    if (o->core->db == NULL || o->core->closing)
-        caret__py_raise_text(o->state, CARET_E_CLOSED, "CLOSED: the database was closed");
-    else
-        return o->core->db;
-    return NULL;
+    struct caret__py_core *c = o->core;
+
+    if (c->db != NULL && !c->closing)
+        return c->db;
+    return (void *)caret__py_raise_text(
+        o->state, CARET_E_CLOSED,
+        c->closing ? "CLOSED: the database was closed"
+                   : "CLOSED: there is no database: caret.local() has local variables only");
 }
 
 /* ----------------------------------------------------------- cores */

@@ -255,10 +255,69 @@ class Together(Case):
 
     def test_two_keys_of_one_child_are_refused(self):
         self.n.settree({"before": 1})
-        for tree in ({7: "a", "7": "b"}, {"x": {b"k": 1, "k": 2}}, {1.5: {}, "1.5": {}}):
+        trees = [{7: "a", "7": "b"}, {"x": {"2": 1, 2: 2}}, {1.5: {}, "1.5": {}}]
+        if not sys.flags.bytes_warning:
+            trees.append({"x": dict([(b"k", 1), ("k", 2)])})
+        for tree in trees:
             with self.assertRaisesRegex(caret.InvalidError, "two keys"):
                 self.n.settree(tree)
         self.assertEqual(self.n.tree(), {"before": "1"})
+
+
+class Locals(Case):
+    """Local variables, of a database's session and of caret.local(), which has no transactions."""
+
+    def both(self):
+        return caret.local()["n"], self.db["n"]
+
+    def test_trees(self):
+        for n in self.both():
+            n.settree({"a": {1: "x"}, "__": "own"})
+            self.assertEqual(n.tree(), {"a": {1: "x"}, "__": "own"})
+            n.setjson('{"list": [1, "b"], "__": 3}')
+            self.assertEqual(json.loads(n.json()), {"list": [1, "b"], "__": 3})
+            self.assertEqual(list(n.records(2)), [{"sub1": "list", "sub2": 1, "value": "1"},
+                                                  {"sub1": "list", "sub2": 2, "value": "b"}])
+
+    def test_a_tree_that_is_refused_changes_nothing(self):
+        for n in self.both():
+            n.value = b"\xff"
+            n["k", b"\x00"].value = "kept"
+            before = [(node, node.bytes) for node in n.walk()]
+            for bad in {1: 1, "1": 2}, {"x": 1, "y": object()}:
+                self.assertRaises((caret.InvalidError, TypeError), n.settree, bad)
+                self.assertRaises((caret.InvalidError, TypeError), n.view(json).settree, {1: "x", "1": "y"})
+            self.assertRaises(caret.BadSyntax, n.setjson, '{"a": 1, "b": {"__": []}}')
+            self.assertEqual([(node, node.bytes) for node in n.walk()], before)
+            self.assertEqual(n.bytes, b"\xff")
+
+    def test_mappings(self):
+        for n in self.both():
+            m = n.mapping()
+            self.assertEqual([m.setdefault("a", 1), m.setdefault("a", 2), m.pop("a"), m.pop("a", None)], ["1", "1", "1", None])
+            m.update({"b": 1}, c=2)
+            m |= {"d": 3}
+            self.assertEqual(dict(m), {"b": "1", "c": "2", "d": "3"})
+            self.assertEqual(m.popitem(), ("d", "3"))
+            m.clear()
+            self.assertEqual((len(m), n.data), (0, 0))
+
+    def test_memoize(self):
+        for n in self.both():
+            calls = []
+            twice = n.db.memoize(node=n)(lambda x: calls.append(x) or 2 * x)
+            self.assertEqual([twice(4), twice(4), calls], [8, 8, [4]])
+
+    def test_what_needs_a_database(self):
+        tree = caret.local()
+        tree["b"].value = tree["a"].value = 1
+        self.assertEqual(list(tree), ["a", "b"])
+        for call in tree.sync, tree.stat, tree.check, tree.durable, lambda: tree.run(int), lambda: tree["^g"].value:
+            with self.assertRaisesRegex(caret.Closed, "database"):
+                call()
+        tree.close()
+        with self.assertRaisesRegex(caret.Closed, "was closed"):
+            tree.sync()
 
 
 class Views(Case):

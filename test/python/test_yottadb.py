@@ -1,6 +1,8 @@
 """caret.yottadb: what programs for YDBPython 2 see.  Its own tests are run by test/torture/ydbpython.sh."""
 
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -282,6 +284,17 @@ class Functions(unittest.TestCase):
                            (lambda: list(yottadb.nodes("$zyrelease", ("1",))), "ydb_data_s")):
             with self.assertRaisesRegex((TypeError, ValueError, yottadb.YDBError), what):
                 call()
+
+
+class Strictly(unittest.TestCase):
+    @unittest.skipIf(sys.flags.bytes_warning, "it is done already")
+    def test_bytes_and_str_are_not_compared(self):
+        """All of the above again in a Python that takes a comparison of both for an error, and trees with both."""
+        mixed = ("import caret; n = caret.local()['n']; n.settree({b'k': {b'1': 1, 'l': 2}, 'x': 3, '__': 4}); "
+                 "assert n.tree() == {'__': '4', 'k': {1: '1', 'l': '2'}, 'x': '3'}")
+        for what in ["-c", mixed], [os.path.abspath(__file__)]:
+            done = subprocess.run([sys.executable, "-bb", *what], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
 
 if __name__ == "__main__":

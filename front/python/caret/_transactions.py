@@ -126,6 +126,16 @@ class _NoTransaction:
                              "@db.transactional, db.run(function), or for attempt in db.attempts(): with attempt:")
 
 
+def together(node):
+    """What runs a change of several nodes below this one, as db.run does: as that transaction; of local variables, which
+    nobody else sees and a tree of caret.local() has no transactions for, at once."""
+    return _at_once if node.is_local else node.db.run
+
+
+def _at_once(body, *args, **kw):
+    return body(*args, **kw)
+
+
 # ------------------------------------------------------------------ locks
 
 

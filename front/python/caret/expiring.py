@@ -17,6 +17,8 @@ import pickle
 import time
 from typing import Any, Callable, Optional
 
+from ._transactions import together
+
 BATCH = 100
 FOREVER = 1e11  # s: three thousand years
 LONG = 200  # bytes: longer keys are kept by their hash
@@ -27,7 +29,7 @@ class Expiring:
     """A cache below a node; values are what the codec takes."""
 
     def __init__(self, node: Any, codec: Any = pickle, clock: Callable[[], float] = time.time) -> None:
-        self.db = node.db
+        self.db, self._run = node.db, together(node)
         self._values, self._expires, self._index = node["v"], node["e"], node["t"]
         self.codec, self._clock = codec, clock
 
@@ -80,7 +82,7 @@ class Expiring:
     def set(self, key: Any, value: Any, seconds: Optional[float] = None) -> None:
         """Set a value, for so many seconds; None: for ever."""
         data = self.codec.dumps(value)
-        self.db.run(self._put, self._sub(key), data, seconds)
+        self._run(self._put, self._sub(key), data, seconds)
         self.cull()
 
     def add(self, key: Any, value: Any, seconds: Optional[float] = None) -> bool:
@@ -93,7 +95,7 @@ class Expiring:
             self._put(sub, data, seconds)
             return True
 
-        return bool(self.db.run(body))
+        return bool(self._run(body))
 
     def touch(self, key: Any, seconds: Optional[float]) -> bool:
         """Expire at another time; was there a value?"""
@@ -106,7 +108,7 @@ class Expiring:
             self._put(sub, data, seconds)
             return True
 
-        return bool(self.db.run(body))
+        return bool(self._run(body))
 
     def incr(self, key: Any, by: Any = 1, add: Callable[[Any, Any], Any] = operator.add) -> Any:
         """Add; None: there is no value.  It expires when it did before."""
@@ -120,7 +122,7 @@ class Expiring:
             self._values[sub].set(self.codec.dumps(value))
             return value
 
-        return self.db.run(body)
+        return self._run(body)
 
     def delete(self, key: Any) -> bool:
         """Was there a value?"""
@@ -131,20 +133,20 @@ class Expiring:
             self._forget(sub)
             return found
 
-        return bool(self.db.run(body))
+        return bool(self._run(body))
 
     def clear(self) -> None:
         def body() -> None:
             for node in (self._values, self._expires, self._index):
                 node.kill()
 
-        self.db.run(body)
+        self._run(body)
 
     def clear_prefix(self, prefix: Any) -> None:
         """Forget all whose keys begin so; also other long keys whose first 100 bytes are the prefix's."""
         data = self._bytes(prefix)
         for begin in (b"k" + data, b"l" + data[:BEGIN]):
-            while self.db.run(self._forget_some, self._values.prefix(begin), BATCH):
+            while self._run(self._forget_some, self._values.prefix(begin), BATCH):
                 pass
 
     def _forget_some(self, nodes: Any, most: int) -> int:
@@ -166,7 +168,7 @@ class Expiring:
             return count
         wanted = left = count // part
         while left > 0:
-            gone = int(self.db.run(self._forget_next, min(left, BATCH)))
+            gone = int(self._run(self._forget_next, min(left, BATCH)))
             if gone == 0:
                 break
             left -= gone
@@ -187,7 +189,7 @@ class Expiring:
         first = self._index.first
         if first is None or float(first.sub) > now:
             return 0
-        return int(self.db.run(self._cull, most, now))
+        return int(self._run(self._cull, most, now))
 
     def _cull(self, most: int, now: float) -> int:
         count = 0

@@ -18,6 +18,7 @@ from decimal import Decimal
 
 from ._core import BadSyntax, InvalidError
 from ._numbers import text_of_decimal
+from .trees import replace
 
 MARK = "__json"
 _MARKS = ("array", "object", "string", "object string")
@@ -192,11 +193,10 @@ def load(node, text):
     """See Node.setjson."""
     data, node = _parsed(text), node.view(str)
 
-    def replace():
-        node.kill()
+    def put():
         try:
             _put(node, data)
         except UnicodeEncodeError as error:
             raise BadSyntax("SYNTAX: the JSON text: a lone surrogate: %s" % error) from None
 
-    node.db.run(replace)
+    replace(node, put)

@@ -2,6 +2,8 @@
 
 from collections.abc import MutableMapping
 
+from ._transactions import together
+
 
 class Mapping(MutableMapping):
     """Keys are subscripts (int or str), values those of the children.  Children below them stay as they are."""
@@ -66,7 +68,7 @@ class Mapping(MutableMapping):
                 child.delete()
             return value
 
-        value = self.node.db.run(take)
+        value = together(self.node)(take)
         if value is not self._missing:
             return value
         if default is self._missing:
@@ -80,7 +82,7 @@ class Mapping(MutableMapping):
                 return key, value
             raise KeyError("the mapping is empty")
 
-        return self.node.db.run(take)
+        return together(self.node)(take)
 
     def setdefault(self, key, default=None):
         child = self._child(key)
@@ -90,17 +92,17 @@ class Mapping(MutableMapping):
                 child.value = default
             return child.value
 
-        return self.node.db.run(put)
+        return together(self.node)(put)
 
     def clear(self):
         def delete():
             for key in list(self):
                 self.node[key].delete()
 
-        self.node.db.run(delete)
+        together(self.node)(delete)
 
     def update(self, *args, **kw):
-        self.node.db.run(super().update, *args, **kw)
+        together(self.node)(super().update, *args, **kw)
 
     def __or__(self, other):
         return {**self, **other}

@@ -20,12 +20,31 @@ def tree(node, depth=None):
 
 def settree(node, data):
     """See Node.settree."""
+    replace(node, lambda: _put(node, data))
 
-    def replace():
+
+def replace(node, put):
+    """Kill it, and put something else there: all of that or, if putting it ends with an exception, nothing."""
+
+    def body():
         node.kill()
-        _put(node, data)
+        put()
 
-    node.db.run(replace)
+    _undone(node, body) if node.is_local else node.db.run(body)
+
+
+def _undone(node, body):
+    """The transaction of local variables."""
+    plain = node.view(bytes)
+    before = [(one, one.bytes) for one in (plain, *plain.walk())]
+    try:
+        body()
+    except BaseException:
+        plain.kill()
+        for one, value in before:
+            if value is not None:
+                one.value = value
+        raise
 
 
 def _put(node, data):
@@ -35,7 +54,7 @@ def _put(node, data):
         return
     names = set()
     for sub, below in data.items():
-        if sub == "__":
+        if isinstance(sub, str) and sub == "__":
             node.value = below
             continue
         child = node[sub]

@@ -94,7 +94,7 @@ class NodesIterReversed(NodesIter):
     def _first(self) -> Optional[tuple[Any, ...]]:
         at: tuple[Any, ...] = self.subsarray
         if at and not low.data(self.name, at):
-            if at[-1] not in ("", b""):
+            if at[-1]:
                 return None
             at = at[:-1]  # from the end
         at = self._last_of(at)

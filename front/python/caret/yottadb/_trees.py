@@ -25,7 +25,7 @@ def load_tree(node: Any) -> dict[str, Any]:
 def save_tree(tree: dict[Any, Any], node: Any) -> None:
     """Set what such a dict says; what it says nothing of stays."""
     for sub, below in tree.items():
-        if sub == "value" and not isinstance(below, dict):
+        if isinstance(sub, str) and sub == "value" and not isinstance(below, dict):
             node.value = below
         elif isinstance(below, dict):
             save_tree(below, node[sub])

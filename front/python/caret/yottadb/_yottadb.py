@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import threading
 import time
 from typing import Any, Callable, Optional, Sequence, Union
@@ -34,7 +35,7 @@ globals().update(CONSTANTS)
 # ------------------------------------------------------------------ the database
 
 _NAME = re.compile(r"\^?[%A-Za-z][A-Za-z0-9]*\Z")
-_KEPT = 1024
+_KEPT = 0 if sys.flags.bytes_warning else 1024  # a key may be equal to one but for str and bytes: python -b tells that
 _PLAIN = frozenset((str, bytes))  # values that go to the engine as they are, unless they may be too long
 _SHORT = YDB_MAX_STR // 4
 _kept: dict[Any, Any] = {}  # nodes by name and subscripts, as they were told
@@ -117,7 +118,8 @@ ENGINE = (caret.Error, caret.Restart)
 def _keep(table: dict[Any, Any], key: Any, node: Any) -> Any:
     if len(table) >= _KEPT:
         table.clear()
-    table[key] = node
+    if _KEPT:
+        table[key] = node
     return node
 
 
@@ -165,6 +167,12 @@ def _place(varname: Any, subsarray: Any, function: str) -> Any:
         raise _engine_error(e, name + "(*") from None
 
 
+def _is_special(varname: Any) -> bool:
+    if isinstance(varname, str):
+        return varname.startswith("$")
+    return isinstance(varname, bytes) and varname.startswith(b"$")
+
+
 def data(varname: Text, subsarray: Subs = ()) -> int:
     """0: nothing, 1: a value, 10: children, 11: both."""
     try:
@@ -178,7 +186,7 @@ def get(varname: Text, subsarray: Subs = ()) -> Optional[bytes]:
     """The value of a node, or None."""
     node = _known(varname, subsarray)
     if node is None:
-        if isinstance(varname, (str, bytes)) and varname[:1] in ("$", b"$"):
+        if _is_special(varname):
             return _special(arguments.name(varname), arguments.subscripts(subsarray))
         node = _place(varname, subsarray, "get")
     try:
@@ -194,7 +202,7 @@ def set(varname: Text, subsarray: Subs = (), value: Optional[Text] = "") -> None
         value = b""
     node = _known(varname, subsarray)
     if node is None:
-        if isinstance(varname, (str, bytes)) and varname[:1] in ("$", b"$"):
+        if _is_special(varname):
             return _set_special(arguments.name(varname), arguments.subscripts(subsarray), arguments.text(value))
         if value.__class__ not in _PLAIN:
             arguments.subscripts(subsarray), arguments.name(varname)  # what is wrong with them is told first
@@ -260,7 +268,7 @@ def _beside(varname: Text, subsarray: Subs, function: str, which: str) -> bytes:
         if name is None:
             raise node_end()
         return name.encode()
-    if which == "previous" and subsarray and subsarray[-1] in ("", b""):
+    if which == "previous" and subsarray and isinstance(subsarray[-1], (str, bytes)) and not subsarray[-1]:
         if arguments.name(varname).startswith("$"):
             _place(varname, subsarray, function)  # which tells what is wrong with it
         found = _step(varname, subsarray[:-1], function, "last")
