@@ -55,6 +55,11 @@ function TestSpecial:test_what_they_are_not()
         lu.assertEquals(code_of(f, "$JOB"), ydb.YDB_ERR_ISVUNSUPPORTED)
     end
     lu.assertEquals(code_of(ydb.get, "$JOB", 1), ydb.YDB_ERR_ISVSUBSCRIPTED)
+    for called, f in pairs {data = ydb.data, delete = ydb.kill, incr = ydb.incr, lock_incr = ydb.lock_incr,
+        subscript_next = ydb.subscript_next, subscript_previous = ydb.subscript_previous, lock = ydb.lock,
+        node_next = ydb.node_next, node_previous = ydb.node_previous, lock_decr = ydb.lock_decr} do
+        lu.assertErrorMsgContains("$JOB not supported in ydb_" .. called .. "_s() call", f, "$JOB")
+    end
 end
 
 function TestSpecial:test_as_nodes()

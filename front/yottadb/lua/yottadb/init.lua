@@ -27,8 +27,13 @@ local special = require "yottadb.special"
 
 local text = core.text
 local current, special_of = database.current, special.of
-local address, address_and_last = addresses.of, addresses.and_last
-local to_delete, to_add = addresses.naming("ydb_delete_s()").of, addresses.naming("ydb_incr_s()").and_last
+local address = addresses.of
+local function naming(called) return addresses.naming("ydb_" .. called .. "_s()") end
+local to_delete, to_add = naming "delete".of, naming "incr".and_last
+local next_of, previous_of = naming "subscript_next", naming "subscript_previous".of
+local node_next_of, node_previous_of = naming "node_next".of, naming "node_previous".of
+local to_lock_all, to_unlock = naming "lock".of, naming "lock_decr".of
+local to_lock_more = naming "lock_incr".and_last
 local select, type = select, type
 local unpack = table.unpack or unpack
 
@@ -145,19 +150,19 @@ end
 
 --- The subscript of the next sibling, or name of the next variable; nil: there is none.
 -- The subscript '' stands before the first.
-function yottadb.subscript_next(...) return (sibling(address(...), false)) end
+function yottadb.subscript_next(...) return (sibling(next_of.of(...), false)) end
 
 --- The same backwards; '' stands after the last.
-function yottadb.subscript_previous(...) return (sibling(address(...), true)) end
+function yottadb.subscript_previous(...) return (sibling(previous_of(...), true)) end
 
 --- Iterator over the subscripts of siblings: subscripts(name [, {subs}] [, sub, ...] [, reverse]).
 function yottadb.subscripts(...)
-    return siblings(addresses.and_typed("boolean", ...))
+    return siblings(next_of.and_typed("boolean", ...))
 end
 
 --- The subscripts of the next node of the variable that has a value, as a table, or nil.
-function yottadb.node_next(...) return (next_node(address(...), false)) end
-function yottadb.node_previous(...) return (next_node(address(...), true)) end
+function yottadb.node_next(...) return (next_node(node_next_of(...), false)) end
+function yottadb.node_previous(...) return (next_node(node_previous_of(...), true)) end
 
 -- --------------------------------------------------------------------- locks
 
@@ -168,9 +173,9 @@ local function to_lock(i, item)
     if long.is_place(item) then
         return lockable(item)
     elseif type(item) == "string" or yottadb.isnode(item) then
-        return lockable((address(item)))
+        return lockable((to_lock_all(item)))
     elseif type(item) == "table" then
-        return lockable((address(unpack(item))))
+        return lockable((to_lock_all(unpack(item))))
     end
     core.misuse(("bad argument #1 to 'lock' (they must all be cachearrays, nodes, tables or names; number %d"
         .. " is a %s)"):format(i, core.typename(item)))
@@ -194,13 +199,13 @@ end
 
 --- lock_incr(name [, {subs}] [, timeout]), or with plain subscripts lock_incr(name, sub, ..., timeout).
 function yottadb.lock_incr(...)
-    local n, timeout = address_and_last(...)
+    local n, timeout = to_lock_more(...)
     misuse.check(select("#", ...), "lock_incr", "number", timeout)
     node.got(node.superclass.grab(lockable(n), node.timeout(timeout)))
 end
 yottadb.grab = yottadb.lock_incr
 
-function yottadb.lock_decr(...) text.release(lockable((address(...)))) end
+function yottadb.lock_decr(...) text.release(lockable((to_unlock(...)))) end
 yottadb.release = yottadb.lock_decr
 
 -- -------------------------------------------------------------- transactions
