@@ -118,6 +118,24 @@ for line in read "front/yottadb/lua/yottadb/init.lua":gmatch "[^\n]+" do
 end
 compare(page, all(functions, "%S+"), names)
 
+-- ---- special variables of YottaDB's interface
+
+page = "docs/yottadb.md"
+local variables = read(page):match "| special variables | all | `([^`]+)`"
+compare(page, all(variables, "%S+"), all(read "front/m/special.c", '{"(%$%u+)", %d'))
+
+-- ---- small pages are read in the order of their table: each ends with the link to the next
+
+for _, folder in ipairs {"docs/guide/", "docs/python/"} do
+    local pages = all(read(folder .. "README.md"), "\n| %[[^%]]*%]%(([%l-]+%.md)%)")
+    for i = 1, #pages - 1 do
+        looked = looked + 1
+        if read(folder .. pages[i]):match "\nNext: %[[^%]]*%]%(([^)]*)%)" ~= pages[i + 1] then
+            print(("%s%s does not lead on to %s"):format(folder, pages[i], pages[i + 1]))
+        end
+    end
+end
+
 -- ---- what orders memory, and what does not run on an emulated aarch64
 
 page = "docs/memory-order.md"
@@ -167,6 +185,11 @@ local ONE_FOR_ALL = {["--db"] = true, ["--json"] = true} -- of a table that comm
 for _, name in ipairs(lines "grep -rhowE 'caret_[a-z_0-9]+' include src front/tool cmake CMakeLists.txt") do
     names_of_c[name] = true
 end
+for _, name in ipairs(lines [[grep -rhowE 'CARET_[A-Z_0-9]+' include src front test bench tools cmake \
+    CMakeLists.txt --include=*.[ch] --include=*.lua --include=*.sh --include=*.py --include=*.txt \
+    --include=*.cmake]]) do
+    names_of_c[name] = true -- and of the environment
+end
 local NOT_OF_C = {caret_lua = true, caret_m = true, caret__ = true} -- files, and a prefix
 for _, file in ipairs(lines "ls README.md CONTRIBUTING.md docs/*.md docs/*/*.md") do
     local on_page = read(file)
@@ -175,6 +198,10 @@ for _, file in ipairs(lines "ls README.md CONTRIBUTING.md docs/*.md docs/*/*.md"
         if not names_of_c[name] and not NOT_OF_C[name] then
             print(("%s names %s, which is not there"):format(file, name))
         end
+    end
+    for name in on_page:gmatch "%f[%w_]CARET_[%u_%d]*%u" do
+        looked = looked + 1
+        if not names_of_c[name] then print(("%s names %s, which is not there"):format(file, name)) end
     end
     for name, rest in on_page:gmatch "%f[%w]caret (%w+) ([^`\n|;#]*)" do
         local path = "front/tool/cmd/" .. name .. ".lua"
@@ -316,6 +343,12 @@ local FIGURES = { -- page, its pattern; file, its pattern; how many units of the
     {"docs/tool.md", "nodes or (%d+) MiB", "front/tool/web/edit.lua", "NODES, BYTES = %d+, ([^\n]+)", 2 ^ 20},
     {"docs/tool.md", "looks at ([%d,]+) changes for", "front/tool/web/live.lua", "CHANGES = (%d+)"},
     {"docs/tool.md", "globals and ([%d,]+) for", "front/tool/web/live.lua", "NODES = (%d+)"},
+    {"docs/style.md", "most (%d+) %.c files", "tools/style.sh", "most_files=(%d+)"},
+    {"docs/style.md", "Files have at most (%d+)", "tools/style.sh", "longest_file=(%d+)"},
+    {"docs/style.md", "the median at most (%d+)", "tools/style.sh", "longest_median=(%d+)"},
+    {"docs/style.md", "nine of ten at most (%d+)", "tools/style.sh", "longest_tenth=(%d+)"},
+    {"docs/style.md", "none over (%d+)", "tools/style.sh", "longest_function=(%d+)"},
+    {"docs/style.md", "more than (%d+) columns", "tools/style.sh", "longest_line=(%d+)"},
     {"docs/tool.md", "bodies (%d+) MiB", "front/tool/web/app.lua", "MOST_BODY = ([^\n]+)", 2 ^ 20},
     {"docs/tool.md", "(%d+) streams", "front/tool/web/events.lua", "local MOST, CHANNELS = (%d+)"},
     {"docs/tool.md", "(%d+)%sconsoles", "front/tool/web/console.lua", "local MOST = (%d+)"},
