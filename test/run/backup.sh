@@ -13,7 +13,7 @@ note $? "it says so"
 expect 0 "the copy is clean" check "$dir/b.caret"
 expect 0 "also when a snapshot is checked" check "$dir/b.caret" --online
 expect 3 "a file is not replaced" backup "$dir/b.caret" --db "$db"
-grep -q 'EXISTS: .*overwrite' "$dir/err"
+grep -q 'already; --overwrite replaces it' "$dir/err"
 note $? "it says why, and what would replace it"
 expect 0 "unless told to, and packed" backup "$dir/b.caret" --db "$db" --overwrite --compact --quiet
 [ ! -s "$dir/err" ]

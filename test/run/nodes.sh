@@ -62,6 +62,10 @@ fails 3 "NOTFOUND" kill '^a'
 fails 3 "OPEN" set --db "$dir/no/such/folder" '^a' 1
 [ ! -e "$dir/a.caret" ]
 note $? "no database is made by mistakes"
+(ulimit -f 100 && timeout "$patience" "$caret" set '^a' 1 2>"$dir/err")
+[ $? = 3 ] && grep -q 'DISKFULL: .*/a.caret: ' "$dir/err"
+note $? "where there is no room, the database is what is told"
+is 0 1 incr --db :memory: '^a'
 
 # --------------------------------------------------------------------- nodes
 

@@ -139,6 +139,15 @@ COMMANDS: dict[str, tuple[Callable[..., Any], int, int, bool, bool]] = {
 }
 
 
+def _rehearse(function: Callable[..., Any], told: list[Any]) -> None:
+    """In memory: a mistake makes no database.  What there is no room for there says nothing."""
+    try:
+        with caret.open(":memory:") as trial:
+            function(trial, caret.parse(trial, told[0]), *told[1:])
+    except (caret.StorageError, caret.Limit, MemoryError):
+        pass
+
+
 def main(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(__doc__)
@@ -152,8 +161,7 @@ def main(arguments: list[str]) -> int:
     try:
         told: list[Any] = rest[1:] + ([sys.stdin.buffer.read()] if function is load else [])
         if function in MAKING and not os.path.exists(rest[0]):
-            with caret.open(":memory:") as trial:  # a mistake makes no database
-                function(trial, caret.parse(trial, told[0]), *told[1:])
+            _rehearse(function, told)
         with caret.open(rest[0], create=writes) as db:
             if told and is_node:
                 told[0] = caret.parse(db, told[0])

@@ -15,6 +15,7 @@ local function run(o)
             bar:show(done, total)
         end})
     bar:finish()
+    if name == "EXISTS" then command.fail(o[1] .. " is there already; --overwrite replaces it") end
     if not ok then command.fail(what, name == "CORRUPT" and 1 or 3) end
     if o.json then
         print(json.encode(json.object("file", db:path(), "backup", o[1], "bytes", bytes)))

@@ -35,9 +35,8 @@ end
 
 -- What opens the database, once: before the first node is set, so that mistakes make none.
 local function opener(o)
-    local db, text, name = nil, nil, nil
-    if not o.check then db, text, name = command.try(o) end
-    if text and name ~= "NOTFOUND" then command.fail(text) end
+    local db, text = nil, nil
+    if not o.check then db, text = command.open_there(o) end
     return function()
         if not db then db, text = command.try(o, true) end
         return db and db:path(), text

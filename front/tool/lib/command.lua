@@ -273,15 +273,31 @@ function command.open(o, create)
     return db
 end
 
+--- Open o.db if it is there, or if it can't be made by mistake; else nil, text, "NOTFOUND".
+function command.open_there(o)
+    local db, text, name = command.try(o, command.path(o) == ":memory:")
+    if not db and name ~= "NOTFOUND" then command.fail(text) end
+    return db, text, name
+end
+
+-- What this system has no room for, or can't do, says nothing of what was asked for.
+local OF_THE_WORLD = {DISKFULL = true, SHM = true, NOMEM = true, IO = true, SYSTEM = true, LIMIT = true}
+
+-- change() on a database in memory: what is wrong with it is raised.
+local function rehearse(change)
+    local trial = caret.open ":memory:"
+    if not trial then return end
+    opened[#opened + 1] = trial
+    local ok, wrong = pcall(change, trial)
+    if not ok and not (type(wrong) == "table" and OF_THE_WORLD[wrong.name]) then error(wrong, 0) end
+end
+
 --- change(db) of a database that is made if it is not there.  Then it is tried on one in memory first: what
 -- is refused makes no database.
 function command.change(o, change)
-    local db, text, name = command.try(o)
-    if not db and name ~= "NOTFOUND" then command.fail(text) end
+    local db = command.open_there(o)
     if not db then
-        local trial = assert(caret.open ":memory:")
-        opened[#opened + 1] = trial
-        change(trial)
+        rehearse(change)
         db = command.open(o, true)
     end
     return change(db)
