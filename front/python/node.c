@@ -314,18 +314,42 @@ static PyGetSetDef own_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+/* An AttributeError is set.  If there is no such name, a child was meant: node.shadow = 15. */
+static void tell_children(PyObject *self, PyObject *name)
+{
+    PyObject *type, *error, *trace;
+
+    PyErr_Fetch(&type, &error, &trace);
+    PyObject *there = PyObject_GetAttr((PyObject *)Py_TYPE(self), name); /* read-only, then */
+    if (there == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_AttributeError, "a node has no attribute '%U'; its child is node['%U']", name,
+                     name);
+        Py_XDECREF(type);
+        Py_XDECREF(error);
+        Py_XDECREF(trace);
+        return;
+    }
+    Py_XDECREF(there);
+    PyErr_Clear();
+    PyErr_Restore(type, error, trace);
+}
+
 /* `node.value = x` goes straight to the value: the search for it in the class took a tenth of a set.  So whoever wants
  * another `value` derives a class; one that is put into Node itself is not asked at sets.  Getting has no function of
  * its own: with one the interpreter makes an object of each method that is called.  `node.value` took 13 % fewer
- * instructions so, and an unknown name could say that children are node['name']; but node.get() took 65 % more, and
- * incr() 20 %. */
+ * instructions so, and an unknown name that is read could say that children are node['name'], as one that is set does;
+ * but node.get() took 65 % more, and incr() 20 %. */
 static int set_attribute(PyObject *self, PyObject *name, PyObject *value)
 {
     struct caret__py_state *st = caret__py_as(self)->owner->state;
 
     if (name == st->value_name && Py_TYPE(self) == st->node)
         return caret__py_set_value(self, value, NULL);
-    return PyObject_GenericSetAttr(self, name, value);
+    int rc = PyObject_GenericSetAttr(self, name, value);
+    if (rc < 0 && value != NULL && PyErr_ExceptionMatches(PyExc_AttributeError))
+        tell_children(self, name);
+    return rc;
 }
 
 static PyObject *iterate(PyObject *self)

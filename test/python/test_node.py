@@ -118,6 +118,10 @@ class Identity(Case):
         for name in ("x", "name", "subs", "parent"):
             with self.assertRaises(AttributeError):
                 setattr(self.n, name, 1)
+        with self.assertRaisesRegex(AttributeError, r"its child is node\['shadow'\]"):
+            self.n.shadow = 15
+        with self.assertRaisesRegex(AttributeError, "not writable"):
+            self.n.subs = ()
 
 
 class Classes(Case):
@@ -126,10 +130,23 @@ class Classes(Case):
         def shadow(self):
             return self["shadow"].int(0)
 
+    class Shy(caret.Node):
+        @property
+        def age(self):
+            return 1
+
+        @age.setter
+        def age(self, value):
+            raise AttributeError("mine")
+
     class Loud(caret.Node):
         @property
         def value(self):
             return super().value.upper()
+
+    def test_an_error_of_a_setter_is_told(self):
+        with self.assertRaisesRegex(AttributeError, "^mine$"):
+            self.Shy(self.n).age = 2
 
     def test_children_are_of_the_class(self):
         oak = self.Oak(self.n)
