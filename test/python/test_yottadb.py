@@ -280,6 +280,7 @@ class Functions(unittest.TestCase):
         for call, what in ((lambda: yottadb.set(5, (5,), 5), "item 0"), (lambda: yottadb.set("x" * 32, (), 5), "length 32"),
                            (lambda: yottadb.set("1bad", (), 5), "^argument is not"),
                            (lambda: yottadb.data(5, ["1"] * 32), "sequence length 32"),
+                           (lambda: yottadb.subscript_previous("^t", 5), "must be list or tuple"),
                            (lambda: yottadb.subscript_previous("$ztrap", ("",)), "ISVSUBSCRIPTED"),
                            (lambda: list(yottadb.nodes("$zyrelease", ("1",))), "ydb_data_s")):
             with self.assertRaisesRegex((TypeError, ValueError, yottadb.YDBError), what):

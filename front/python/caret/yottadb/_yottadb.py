@@ -260,6 +260,12 @@ def _step(varname: Text, subsarray: Subs, function: str, which: str) -> Any:
         raise _engine_error(e) from None
 
 
+def _ends_empty(subsarray: Any) -> bool:
+    if not isinstance(subsarray, (tuple, list)) or not subsarray:
+        return False
+    return isinstance(subsarray[-1], (str, bytes)) and not subsarray[-1]
+
+
 def _beside(varname: Text, subsarray: Subs, function: str, which: str) -> bytes:
     if not subsarray and _locals.trees.of and not arguments.name(varname).startswith(("^", "$")):
         if not _NAME.match(arguments.name(varname)):
@@ -268,7 +274,7 @@ def _beside(varname: Text, subsarray: Subs, function: str, which: str) -> bytes:
         if name is None:
             raise node_end()
         return name.encode()
-    if which == "previous" and subsarray and isinstance(subsarray[-1], (str, bytes)) and not subsarray[-1]:
+    if which == "previous" and _ends_empty(subsarray):
         if arguments.name(varname).startswith("$"):
             _place(varname, subsarray, function)  # which tells what is wrong with it
         found = _step(varname, subsarray[:-1], function, "last")
