@@ -315,7 +315,7 @@ printf '^a(1\n' >bad
 printf '{"^a":' >bad.json
 printf 'global,value\n^a,1,2\n' >bad.csv
 printf 'what is this?\n' >unknown
-for how in bad bad.json bad.csv unknown nothing '--atomic --keep-going bad'; do
+for how in bad bad.json bad.csv unknown nothing '--atomic --keep-going bad' '--atomic mixed'; do
     "$caret" load --db none.caret $how >out 2>err
     [ $? -gt 0 ] && [ ! -e none.caret ]
     note $? "load $how makes no database"

@@ -33,14 +33,15 @@ local function reporter(o, path, bar)
     end
 end
 
--- What opens the database, once: before the first node is set, so that mistakes make none.
+-- What opens the database, once: before the first node is set, so that mistakes make none; and what tells
+-- whether it is still to be made.
 local function opener(o)
     local db, text = nil, nil
     if not o.check then db, text = command.open_there(o) end
     return function()
         if not db then db, text = command.try(o, true) end
         return db and db:path(), text
-    end
+    end, function() return not db end
 end
 
 local function load_file(o, open, path)
@@ -58,6 +59,20 @@ local function load_file(o, open, path)
     return counts, text
 end
 
+-- With --atomic nothing of a bad file is loaded.  So where there is no database yet, the file is looked
+-- through first.
+local function load_input(o, open, to_be_made, path)
+    if o.atomic and not (o.check or o.keep_going) and to_be_made()
+        and select(2, transfer.resolve(path)) == "file" then
+        local counts, text = load_file(setmetatable({check = true}, {__index = o}), open, path)
+        if text or counts.bad > 0 or host.interrupted() then
+            counts.nodes = 0
+            return counts, text
+        end
+    end
+    return load_file(o, open, path)
+end
+
 local function tell(o, path, counts)
     if o.json then
         print(json.encode(json.object("input", path, "nodes", counts.nodes, "bad", counts.bad,
@@ -70,10 +85,11 @@ local function tell(o, path, counts)
 end
 
 local function run(o)
-    local open, status = opener(o), 0
+    local open, to_be_made = opener(o)
+    local status = 0
     if #o == 0 then o[1] = "-" end
     for _, path in ipairs(o) do
-        local counts, text = load_file(o, open, path)
+        local counts, text = load_input(o, open, to_be_made, path)
         if text then
             command.fail(("%s:%d: %s (%s loaded before that)"):format(shown(path), counts.line or 0, text,
                 command.counted(counts.nodes or 0, "node")))
