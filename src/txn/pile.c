@@ -9,7 +9,7 @@
  * time: there each is a walk through memory that no cache holds.
  *
  *   1  an index: the place of each op, and eight bytes of its key after what all keys have in common
- *   2  the index is sorted by these bytes, digit by digit, so that equal ones stay as they came
+ *   2  the index is sorted by these bytes, digit by digit from the first, so that equal ones stay as they came
  *   3  where several are equal, that part of the index is sorted in the same way; if all of it is
  *      equal, by comparison
  *   4  the ops are copied in that order, but for those whose key comes once more
@@ -33,6 +33,7 @@
 #define FEW        48u /* are sorted by insertion; arbitrary */
 #define AHEAD      12u /* ops that are asked for before they are copied; arbitrary */
 #define SAMPLE     4096u
+#define POPULATE   (1u << 17)              /* bytes: less is memory that was used before, as a rule */
 #define COUNT_FROM (CARET__LOG_MAX / 1024) /* bytes; arbitrary */
 #define MOST       caret__record_most(CARET__LOG_MAX)
 
@@ -123,24 +124,28 @@ static void distribute(const struct item *from, struct item *to, size_t n, unsig
         to[count[from[i].window >> shift & 0xff]++] = from[i];
 }
 
-/* Step 2. */
+/* Step 2: by the first digit in which they differ, and what is equal in that by the next.  So a digit that tells most
+ * of them apart is the last for most. */
 static void sort_digits(const struct pile *p, struct item *a, size_t n)
 {
-    struct item *from = a, *to = p->spare + (a - p->items), *other;
+    struct item *to = p->spare + (a - p->items);
     uint64_t differ = 0; /* bits that are not the same for all */
 
     for (size_t i = 1; i < n; i++)
         differ |= a[i].window ^ a[0].window;
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-        if ((differ >> shift & 0xff) == 0)
-            continue;
-        distribute(from, to, n, shift);
-        other = from;
-        from = to;
-        to = other;
+    if (differ == 0)
+        return;
+    unsigned shift = (63u - (unsigned)__builtin_clzll(differ)) & ~7u;
+    distribute(a, to, n, shift);
+    memcpy(a, to, n * sizeof *a);
+    for (size_t i = 0, many; i < n; i += many) {
+        for (many = 1; i + many < n && a[i + many].window >> shift == a[i].window >> shift; many++)
+            ;
+        if (many < FEW)
+            insert(a + i, many);
+        else
+            sort_digits(p, a + i, many);
     }
-    if (from != a)
-        memcpy(a, from, n * sizeof *a);
 }
 
 /* Two parts that are in order, to `to`. */
@@ -224,8 +229,10 @@ int caret__pile_order(struct caret__batch *b)
         free(p.items);
         return no_memory(b);
     }
-    caret__populate(p.items, index);
-    caret__populate(to, bytes);
+    if (bytes >= POPULATE) {
+        caret__populate(p.items, index);
+        caret__populate(to, bytes);
+    }
     p.spare = p.items + b->nops;
     for (uint32_t off = CARET__REC_HEAD; off < b->size; off += size_at(b->rec, off))
         p.items[n++].off = off;
