@@ -711,11 +711,38 @@ static int data_observed(caret_session *s, caret_node *node, void *data)
     return caret_data(s, node, data);
 }
 
+/* The next key of the database, or of that and what the transaction has changed. */
+static int next_key(caret_session *s, const struct caret__node *n, bool apart, uint8_t *key, size_t *len)
+{
+    struct caret__at at;
+
+    if (!apart)
+        return caret__session_from(s, n->local, key, len, &at);
+    int rc = caret__session_saw(s, CARET_OK);
+    return rc == CARET_OK ? caret__session_saw(s, caret__scan_from(&s->global, &at, key, len)) : rc;
+}
+
+/* apart: what the transaction has set there is in *data already, and it has killed nothing. */
+static int look_for_data(caret_session *s, const struct caret__node *n, bool apart, int *data)
+{
+    uint8_t key[CARET__KEY_MAX + 2];
+    size_t len = n->key_len;
+
+    memcpy(key, caret__node_key(n), len);
+    int rc = next_key(s, n, apart, key, &len);
+    if (rc == CARET_OK && len == n->key_len && memcmp(key, caret__node_key(n), len) == 0) {
+        *data = *data / 10 * 10 + 1;
+        key[len++] = 0x01; /* the lowest first byte of a subscript */
+        rc = next_key(s, n, apart, key, &len);
+    }
+    if (rc == CARET_OK && len > n->key_len && memcmp(key, caret__node_key(n), n->key_len) == 0)
+        *data = *data % 10 + 10;
+    return rc;
+}
+
 int caret_data(caret_session *s, caret_node *node, int *data)
 {
     struct caret__node *n = caret__node(node);
-    uint8_t key[CARET__KEY_MAX + 2];
-    struct caret__at at;
     int rc = caret__args_check(__func__, s, node);
 
     if (rc == CARET_OK && data == NULL)
@@ -734,16 +761,9 @@ int caret_data(caret_session *s, caret_node *node, int *data)
     if (rc != CARET_OK)
         return rc;
     *data = 0;
-    size_t len = n->key_len;
-    memcpy(key, caret__node_key(n), len);
-    rc = caret__session_from(s, n->local, key, &len, &at);
-    if (rc == CARET_OK && len == n->key_len && memcmp(key, caret__node_key(n), len) == 0) {
-        *data = 1;
-        key[len++] = 0x01; /* the lowest first byte of a subscript */
-        rc = caret__session_from(s, n->local, key, &len, &at);
-    }
-    if (rc == CARET_OK && len > n->key_len && memcmp(key, caret__node_key(n), n->key_len) == 0)
-        *data += 10;
+    bool apart =
+        !n->local && s->txn.level != 0 && caret__buffer_data(&s->txn, caret__node_key(n), n->key_len, data);
+    rc = look_for_data(s, n, apart, data);
     if (rc == CARET_RESTART)
         s->txn.broken = true;
     return rc == CARET_NONE ? CARET_OK : rc;

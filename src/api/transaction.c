@@ -136,6 +136,7 @@ static int begin_outermost(caret_session *s, int flags)
     if (rc != CARET_OK)
         return rc;
     t->restarts = 0;
+    t->looked = 0;
     t->flags = flags;
     t->restore_locals = false;
     CARET__ASSERT(t->journal.used == 0 && !t->changed && t->marks[0] == 0 && t->list_marks[0] == 0);

@@ -421,6 +421,32 @@ bool caret__buffer_touches(struct caret__txn *t, const uint8_t *key, size_t len)
     return caret__scan_from(&v, &at, k, &klen) == CARET_OK && caret__span_has(&r, k, klen);
 }
 
+/* To have all ops in the tree takes as long as to go through them some fifty times.  So if that is asked for more often
+ * than it has paid, the tree it is; of a few ops a little later.  Both arbitrary. */
+#define LOOKS     32u
+#define LOOKS_FEW 1024u
+
+bool caret__buffer_data(struct caret__txn *t, const uint8_t *key, size_t len, int *data)
+{
+    const struct caret__batch *b = &t->list;
+
+    *data = 0;
+    if (!t->changed)
+        return true;
+    if (t->in_tree || !caret__batch_only(b, CARET__KINDS_SET) ||
+        t->looked > (uint64_t)LOOKS * b->nops + LOOKS_FEW)
+        return false;
+    t->looked += b->nops;
+    for (uint32_t off = CARET__REC_HEAD; off < b->size;) {
+        struct caret__op_view op = caret__op_at(b->rec, off);
+        off += caret__op_size(op.klen, op.vlen);
+        if (op.klen >= len && memcmp(op.key, key, len) == 0)
+            *data |= op.klen == len ? 1 : 2;
+    }
+    *data = (*data & 1) + (*data & 2) * 5;
+    return true;
+}
+
 bool caret__buffer_killed(struct caret__txn *t, const uint8_t *key, size_t len, struct caret__one_span *span)
 {
     return t->kills != 0 && t->changed && caret__spans_find(&t->killed, key, len, span);

@@ -84,6 +84,7 @@ struct caret__txn {
     bool has_buffer; /* `buffer` was made, in this transaction or an earlier one */
     /* a read-only transaction on the tree of a checkpoint; NULL = an ordinary one */
     struct caret__snapshot *snapshot;
+    uint64_t looked;          /* ops that caret__buffer_data() has gone through */
     unsigned kills;           /* so many, or none since: then `killed` is empty */
     unsigned overtaken;       /* restarts since the view was (api/observe.c), */
     uint64_t overtaken_since; /* and when the first of them was */
@@ -149,6 +150,10 @@ int caret__buffer_kill_first(struct caret__txn *t, const uint8_t *key, size_t le
 
 /* Has the transaction changed anything at key or below, or killed an ancestor? */
 bool caret__buffer_touches(struct caret__txn *t, const uint8_t *key, size_t len);
+
+/* What the transaction has set: 1 at key, 10 below it, 11 both, 0 nothing.  false: it has not only set, or it is not to
+ * be told soon: then the changes are to be looked at in order (merge.c). */
+bool caret__buffer_data(struct caret__txn *t, const uint8_t *key, size_t len, int *data);
 
 /* Back to a size that the list had, if the changes are one. */
 void caret__buffer_cut(struct caret__txn *t, uint32_t size);

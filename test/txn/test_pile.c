@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "api/session.h"
 #include "base/rand.h"
 #include "caret.h"
 #include "txn/txn.h"
@@ -312,6 +313,58 @@ static void one_transaction(caret_session *s)
     }
 }
 
+/* What $DATA is of ^data(subscripts), a digit each, is "node=data". */
+static void check_data(caret_session *s, const char *const *said)
+{
+    for (; *said != NULL; said++) {
+        caret_node_buf n;
+        int data;
+        const char *c = *said;
+        assert_int_equal(caret_node_var(&n.node, sizeof n, "^data", 5), CARET_OK);
+        for (; *c != '='; c++)
+            assert_int_equal(caret_node_child(&n.node, sizeof n, &n.node, c, 1), CARET_OK);
+        assert_int_equal(caret_data(s, &n.node, &data), CARET_OK);
+        if (data != atoi(c + 1))
+            fail_msg("%s: %d", *said, data);
+    }
+}
+
+static void set_data(caret_session *s, const char *subs)
+{
+    caret_node_buf n;
+
+    assert_int_equal(caret_node_var(&n.node, sizeof n, "^data", 5), CARET_OK);
+    for (; *subs != 0; subs++)
+        assert_int_equal(caret_node_child(&n.node, sizeof n, &n.node, subs, 1), CARET_OK);
+    assert_int_equal(caret_set(s, &n.node, "x", 1), CARET_OK);
+}
+
+/* In a list, and in a pile: no tree is made of the changes, unless it is asked for very often. */
+static void see_data(caret_session *s, unsigned others)
+{
+    static const char *const before[] = {"=10", "1=11", "12=1", "2=10", "22=1", "3=0", "13=0", NULL};
+    static const char *const after[] = {"=10",  "1=11",  "12=1",  "13=1", "2=11",   "22=1",
+                                        "3=10", "33=10", "333=1", "4=0",  "1222=0", NULL};
+
+    assert_int_equal(caret_begin(s, 0), CARET_OK);
+    for (unsigned i = 0; i < others; i++)
+        set(s, i, 1);
+    check_data(s, before);
+    set_data(s, "13");
+    set_data(s, "2");
+    set_data(s, "333");
+    set_data(s, "333");
+    check_data(s, after);
+    assert_false(s->txn.in_tree);
+    for (unsigned i = 0; i < 1000 && !s->txn.in_tree; i++)
+        check_data(s, after);
+    assert_true(s->txn.in_tree);
+    check_data(s, after);
+    assert_int_equal(caret_rollback(s), CARET_OK);
+    memset(model, 0xff, sizeof model);
+    check_data(s, before);
+}
+
 /* Handles that know where their nodes are, set in an order that is not that of the record. */
 static void set_by_handles(caret_session *s)
 {
@@ -335,18 +388,38 @@ static void set_by_handles(caret_session *s)
     assert_int_equal(caret_commit(s), CARET_OK);
 }
 
-static void a_transaction_of_many_sets_is_what_the_model_says(void **state)
+static char path[80];
+
+static caret_session *open_session(caret_db **db)
 {
-    char path[80], command[160], report[1024];
     caret_options o = {.size = sizeof o, .no_thread = 1, .sync = CARET_SYNC_OFF, .any_fs = 1};
     caret_session *s;
-    caret_db *db;
 
-    (void)state;
     snprintf(path, sizeof path, "/tmp/caret-pile-%d.caret", (int)getpid());
     memset(model, 0xff, sizeof model);
-    assert_int_equal(caret_open(path, &o, &db), CARET_OK);
-    assert_int_equal(caret_session_open(db, &s), CARET_OK);
+    assert_int_equal(caret_open(path, &o, db), CARET_OK);
+    assert_int_equal(caret_session_open(*db, &s), CARET_OK);
+    return s;
+}
+
+static void close_session(caret_db *db, caret_session *s)
+{
+    char command[160], report[1024];
+
+    caret_session_close(s);
+    if (caret_check(db, report, sizeof report) != CARET_OK)
+        fail_msg("%s", report);
+    assert_int_equal(caret_close(db), CARET_OK);
+    snprintf(command, sizeof command, "rm -f %s*", path);
+    assert_int_equal(system(command), 0);
+}
+
+static void a_transaction_of_many_sets_is_what_the_model_says(void **state)
+{
+    caret_db *db;
+    caret_session *s = open_session(&db);
+
+    (void)state;
     set_by_handles(s);
     for (unsigned i = 0; i < 60; i++) {
         one_transaction(s);
@@ -354,12 +427,21 @@ static void a_transaction_of_many_sets_is_what_the_model_says(void **state)
             check_key(s, k);
     }
     check_walk(s);
-    caret_session_close(s);
-    if (caret_check(db, report, sizeof report) != CARET_OK)
-        fail_msg("%s", report);
-    assert_int_equal(caret_close(db), CARET_OK);
-    snprintf(command, sizeof command, "rm -f %s*", path);
-    assert_int_equal(system(command), 0);
+    close_session(db, s);
+}
+
+static void what_data_has_of_sets_is_told_without_a_tree(void **state)
+{
+    caret_db *db;
+    caret_session *s = open_session(&db);
+
+    (void)state;
+    set_data(s, "1");
+    set_data(s, "12");
+    set_data(s, "22");
+    see_data(s, 5);
+    see_data(s, 500);
+    close_session(db, s);
 }
 
 int main(int argc, char **argv)
@@ -370,6 +452,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_set_again_counts_in_the_crc),
         cmocka_unit_test(what_is_set_again_does_not_pile_up),
         cmocka_unit_test(a_transaction_of_many_sets_is_what_the_model_says),
+        cmocka_unit_test(what_data_has_of_sets_is_told_without_a_tree),
     };
 
     if (argc > 1)
