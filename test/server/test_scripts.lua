@@ -50,6 +50,32 @@ case("a hash that scripts of all workers use again and again is counted rightly"
     is(c("HLEN", "h"), 4513)
 end)
 
+case("a field that a script missed is new when it sets it, and only then", function(c)
+    local script = [[
+        local h, told = KEYS[1], {}
+        local function miss(n) return redis.call("hget", h, n) end
+        local function set(n) told[#told + 1] = redis.call("hset", h, n, "v") end
+        for n = 1, 600 do miss(n) end -- more than are kept
+        for n = 1, 600 do redis.call("hset", h, n, n) end
+        miss(1000) set(1000) set(1000)             -- new, and no more
+        miss(1001) set("1001") set(1001)           -- by its text
+        miss(1002) redis.call("hdel", h, 1002) set(1002) set(1002)
+        miss(1003) redis.call("hset", h, 1003, "a", 1004, "b") set(1003) set(1004)
+        miss(1005) caret.node("^redis")[h][1005].__ = "by node" set(1005)
+        miss(-7) set(-7) set("-7") miss("1006") set(1006)
+        miss(1007) redis.call("hset", "other", 1007, "v") set(1007)
+        miss(1008) redis.call("del", h) set(1008) miss(1009) set(1009) set(1008)
+        told[#told + 1] = redis.call("hlen", h)
+        return told]]
+    local answers = {1, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 1, 1, 1, 0, 2}
+    is(c("EVAL", script, 1, "missed"), answers)
+    is({c("HLEN", "missed"), #c("HKEYS", "missed")}, {2, 2})
+    is(c("EVAL", [[for n = 1, 700 do
+        if not redis.call("hget", "mm", n % 350) then redis.call("hset", "mm", n % 350, n) end
+    end]], 0), resp.null)
+    is({c("HLEN", "mm"), #c("HKEYS", "mm")}, {350, 350})
+end)
+
 case("a script that only read so far is one transaction as soon as it does more", function(c)
     local other = check.connect()
     local script = [[

@@ -200,15 +200,32 @@ int serve__cmd_hrandfield(struct serve__call *q)
 
 /* ---------------------------------------------------------------- change */
 
-int serve__hash_put(struct serve__call *q, struct serve__key *k, caret_slice name, caret_slice value,
-                    bool *fresh)
+/* Was it ever too large for the encoding of small ones? */
+static void note_size(const struct serve__call *q, struct serve__key *k, size_t name, size_t value)
 {
     const int64_t *most = q->w->config.n;
-    int rc = serve__field_put(q, k, name, value.data, value.len, fresh);
-    uint64_t len = name.len > value.len ? name.len : value.len;
+    uint64_t len = name > value ? name : value;
     if (len > (uint64_t)most[SERVE__CFG_hash_max_listpack_value] ||
         k->count > (uint64_t)most[SERVE__CFG_hash_max_listpack_entries])
         k->flags |= SERVE__HEAD_LARGE;
+}
+
+int serve__hash_put(struct serve__call *q, struct serve__key *k, caret_slice name, caret_slice value,
+                    bool *fresh)
+{
+    int rc = serve__field_put(q, k, name, value.data, value.len, fresh);
+    note_size(q, k, name.len, value.len);
+    return rc;
+}
+
+int serve__hash_put_new(struct serve__call *q, struct serve__key *k, caret_slice name, caret_slice value)
+{
+    caret_node_buf n;
+    int rc = serve__field_is_odd(name) ? CARET_E_INVALID : serve__field_node(q, k, &n, name);
+    if (rc == CARET_OK)
+        rc = caret_set(q->s, &n.node, value.data, value.len);
+    k->count += rc == CARET_OK;
+    note_size(q, k, name.len, value.len);
     return rc;
 }
 

@@ -48,6 +48,8 @@ int serve__field_put(struct serve__call *q, struct serve__key *k, caret_slice na
 /* The same of a hash, with what Redis' parameters say of its encoding. */
 int serve__hash_put(struct serve__call *q, struct serve__key *k, caret_slice name, caret_slice value,
                     bool *fresh);
+/* The same of a field that is not there. */
+int serve__hash_put_new(struct serve__call *q, struct serve__key *k, caret_slice name, caret_slice value);
 
 /* Add a member, which has no value: nothing is written if it is there. */
 int serve__field_add(struct serve__call *q, struct serve__key *k, caret_slice name, bool *fresh);

@@ -214,25 +214,46 @@ static bool quick(const struct serve__scripts *x, int command, int argc)
     return x->q->c->user == NULL && !serve__script_holds_long(x);
 }
 
-static void take_arguments(struct serve__scripts *x, int argc)
+/* The second argument, the field of a hash, may be a number: its node need not be made of its text. */
+static bool is_number(const struct serve__scripts *x, int argc)
 {
     const struct serve__quick *k = &x->quick;
-    for (int i = 1; i < argc; i++) {
-        if (k->len[i - 1] != SERVE__QUICK_NUMBER)
-            x->args[i] = (caret_slice){k->text[i - 1], (size_t)k->len[i - 1]};
-        else
-            x->args[i] = serve__script_digits(k->number[i - 1], x->numbers[i]);
-    }
+    return argc > 2 && k->len[1] == SERVE__QUICK_NUMBER && serve__script_whole(k->number[1]);
 }
 
-/* The second argument, the field of a hash, may be a number: its node need not be made of its text. */
 static void know_number(const struct serve__scripts *x, struct serve__call *q, struct serve__ahead *ahead)
 {
-    const struct serve__quick *k = &x->quick;
-    if (q->argc < 3 || k->len[1] != SERVE__QUICK_NUMBER || !serve__script_whole(k->number[1]))
+    if (!is_number(x, q->argc))
         return;
-    *ahead = (struct serve__ahead){.digits = q->argv[2].data, .number = (int64_t)k->number[1]};
+    *ahead = (struct serve__ahead){.digits = q->argv[2].data, .number = (int64_t)x->quick.number[1]};
     q->ahead = ahead;
+}
+
+static void print_argument(struct serve__scripts *x, int i)
+{
+    x->args[i] = serve__script_digits(x->quick.number[i - 1], x->numbers[i]);
+}
+
+/* Is the text of that number wanted?  If not there is a place for it, and nothing in it. */
+static bool prints(struct serve__scripts *x, const struct serve__call *q, int i)
+{
+    if (i != 2 || !is_number(x, q->argc) || !serve__memo_prints_not(&x->memo, q))
+        return true;
+    x->args[i] = (caret_slice){x->numbers[i], 1};
+    x->unprinted = true;
+    return false;
+}
+
+static void take_arguments(struct serve__scripts *x, const struct serve__call *q)
+{
+    const struct serve__quick *k = &x->quick;
+    x->unprinted = false;
+    for (int i = 1; i < q->argc; i++) {
+        if (k->len[i - 1] != SERVE__QUICK_NUMBER)
+            x->args[i] = (caret_slice){k->text[i - 1], (size_t)k->len[i - 1]};
+        else if (prints(x, q, i))
+            print_argument(x, i);
+    }
 }
 
 /* Is it refused?  Then that was answered. */
@@ -262,6 +283,8 @@ static int execute(struct serve__scripts *x, struct serve__call *q)
         return x->restart ? QUICK_SLOW : x->quick.kind;
     if (x->restart || x->broken != CARET_OK)
         return QUICK_SLOW;
+    if (x->unprinted)
+        print_argument(x, 2);
     serve__script_look_ahead(x, q, &ahead);
     if (serve__execute(q) != CARET_RESTART)
         return x->quick.kind;
@@ -278,9 +301,9 @@ static int run(void *scripts, int command, int argc)
     if (!serve__script_uses(x, rows[command / 2]->flags & SERVE__READONLY))
         return QUICK_SLOW;
     x->args[0] = (caret_slice){commands[command / 2].name[command % 2], lengths[command / 2]};
-    take_arguments(x, argc);
     q->cmd = rows[command / 2];
     q->argc = argc;
+    take_arguments(x, q);
     serve__unlend(x->q->w->handoff, &x->lease);
     int kind = execute(x, q);
     serve__lend(x->q->w->handoff, &x->lease);

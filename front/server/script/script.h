@@ -150,6 +150,7 @@ struct serve__scripts {
     struct serve__seen_key seen_key[SERVE__SCRIPT_KEYS];
     caret_slice args[SERVE__SCRIPT_ARGS];
     char numbers[SERVE__SCRIPT_ARGS][SERVE__SCRIPT_DIGITS];
+    bool unprinted; /* numbers[2] is not the text of args[2] yet */
     struct serve__quick quick;
     struct serve__memo memo;
     struct serve__script_row row;
