@@ -374,6 +374,15 @@ static void tell_folder(struct supervisor *v)
         serve__config_set(v->shared, SERVE__CFG_dir, here, strlen(here), true);
 }
 
+/* Programs that routines of M start, by JOB and ZSYSTEM, find the same database. */
+static void tell_programs(const struct supervisor *v)
+{
+    char text[PATH_MAX];
+    if (v->o.file != NULL)
+        setenv("CARET_DB", from_anywhere(v->o.file, text), 1);
+    unsetenv("ydb_gbldir"); /* which they would take first */
+}
+
 /* As in Redis: paths in redis.conf count from `dir`.  The database's, and that of shared memory, do not. */
 static void enter_folder(struct supervisor *v)
 {
@@ -381,6 +390,7 @@ static void enter_folder(struct supervisor *v)
     const char *db = getenv("CARET_DB");
     if (strcmp(text_of(v, SERVE__CFG_dir), serve__config_default(SERVE__CFG_dir)) == 0) {
         tell_folder(v);
+        tell_programs(v);
         return;
     }
     if (v->o.file == NULL)
@@ -392,6 +402,7 @@ static void enter_folder(struct supervisor *v)
         serve__log("dir %s: %s: paths count from where the server was started", text_of(v, SERVE__CFG_dir),
                    strerror(errno));
     tell_folder(v);
+    tell_programs(v);
 }
 
 static int run(struct supervisor *v)

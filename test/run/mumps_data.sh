@@ -20,6 +20,7 @@ for seed in 1 2; do
     lua "a local array and a global are the same tree, seed $seed" "$source/test/m/data/trees.lua" $seed 8000
 done
 lua "transactions leave the same, wherever they begin again" "$source/test/m/data/restart.lua" "$dir"
+lua "names of locals that nobody has are forgotten" "$source/test/m/data/names.lua"
 
 m() { timeout "$patience" "$build/caret-m" -run "$@"; }
 m "init^killworker" >out 2>err

@@ -41,6 +41,8 @@ hang h 1000 q
 deep2 n $et s $et="g deep" x "f i=1:1 s a(i#10)=i"
  q
 level() q $tl
+job(n) j jobbed(n):(output="/dev/null":error="/dev/null"):30 q $t_($zj>0)
+jobbed(n) s ^tm("job")=n_$j l ^tm("jobbed") s ^tm("job")=n q
 open(how) ts  s ^tm("open")=how s:how x=1/0 h:how=""  q
 ]]
 file:close()
@@ -95,6 +97,24 @@ case("no transaction outlives its call", function(c)
         is(other("GET", "k"), "kept")
         is(other("SET", "k", "kept"), "OK")
     end
+end)
+
+case("JOB begins a process beside the server, on its database", function(c)
+    is(c("CARET.LOCK", "WITHIN", "60", "^tm", "jobbed"), 1)
+    is(c("CARET.M", "$$job^tm", "a job "), "11")
+    local said
+    check.wait(function()
+        said = c("CARET.GET", "^tm", "job")
+        return said ~= resp.null
+    end)
+    local pid = said:match "^a job (%d+)$"
+    is(os.execute("test -d /proc/" .. pid), 0)
+    is(c("CARET.UNLOCK"), 1)
+    check.wait(function() return c("CARET.GET", "^tm", "job") == "a job " end)
+    check.wait(function() -- it is gone once another call has looked
+        c("CARET.M", "$$sum^tm", "1", "2")
+        return os.execute("test -d /proc/" .. pid) ~= 0
+    end)
 end)
 
 case("what runs for long is ended by SCRIPT KILL", function(c)

@@ -122,6 +122,8 @@ case("those of one worker stand in line", function(c)
     end
     runs(c, "$$wait^tb")
     nobody_waits()
+    local function blocked() return tonumber(c("INFO", "clients"):match "blocked_clients:(%d+)") end
+    check.wait(function() return blocked() < #list and blocked() >= #list - workers end)
     set(c, "go", "1")
     local sum = 0
     for i, one in ipairs(list) do
@@ -133,6 +135,7 @@ case("those of one worker stand in line", function(c)
         one:close()
     end
     is(sum, #list * (#list + 1) / 2)
+    is(blocked(), 0)
     is(c("GET", "after"), tostring(#list))
 end)
 

@@ -365,6 +365,11 @@ function callin.hear(said)
     require("mumps.bridge.xcall").said = said
 end
 
+-- Which program JOB starts.
+function callin.jobs_by(program)
+    rawset(C, "program", program)
+end
+
 -- HALT ends the call, and not the program, which is none of M's.
 local function halted(f, ...)
     return after_halt(pcall(f, ...))

@@ -88,6 +88,7 @@ function fresh.leave()
     pcall(stop_debugging)
     pcall(close_devices)
     pcall(clear_locals)
+    pcall(symbols.forget)
     pcall(back_to_folder)
     pcall(put_back)
 end

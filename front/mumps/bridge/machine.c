@@ -10,12 +10,15 @@
  * of its thread, which is another now.  If nobody did, the machine is as it was.  If another thread did, that one is
  * gone in the middle of M: the machine is lost, nothing of it is touched again, and each call in the child is refused.
  */
+#include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -371,6 +374,30 @@ static struct caret_m__machine machine = {.size = sizeof machine,
                                           .ask_end = ask_end,
                                           .end_here = end_here};
 
+__attribute__((visibility("default"))) caret_m_start_function caret_m_start;
+
+/* Push caret-m, which JOB starts, as this program is another one: where it is seen from the folder of caret_m.so, in a
+ * build and installed; nil if it is nowhere there. */
+static void push_program(lua_State *l)
+{
+    static const char *const places[] = {"", "../../bin/", "../../../bin/"};
+    char path[PATH_MAX];
+    Dl_info here;
+    void *own;
+
+    *(caret_m_start_function **)&own = caret_m_start;
+    const char *name = dladdr(own, &here) != 0 ? here.dli_fname : NULL,
+               *end = name != NULL ? strrchr(name, '/') : NULL;
+    for (size_t i = 0; end != NULL && i < sizeof places / sizeof *places; i++) {
+        int n = snprintf(path, sizeof path, "%.*s%scaret-m", (int)(end + 1 - name), name, places[i]);
+        if (n > 0 && (size_t)n < sizeof path && access(path, X_OK) == 0) {
+            lua_pushstring(l, path);
+            return;
+        }
+    }
+    lua_pushstring(l, NULL);
+}
+
 /* Runs protected: the modules become those of the registry. */
 static int load_module(lua_State *l)
 {
@@ -379,6 +406,9 @@ static int load_module(lua_State *l)
     lua_call(l, 1, 1);
     lua_getfield(l, -1, "hear");
     lua_pushcfunction(l, said);
+    lua_call(l, 1, 0);
+    lua_getfield(l, -1, "jobs_by");
+    push_program(l);
     lua_call(l, 1, 0);
     lua_getfield(l, -1, "raised");
     raised = (volatile int *)(uintptr_t)lua_topointer(l, -1);
@@ -389,8 +419,6 @@ static int load_module(lua_State *l)
     machine.locals = caret_mumps__locals();
     return 0;
 }
-
-__attribute__((visibility("default"))) caret_m_start_function caret_m_start;
 
 const struct caret_m__machine *caret_m_start(const struct caret_m__entry *api, char why[256])
 {

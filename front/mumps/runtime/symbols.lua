@@ -1,6 +1,7 @@
 -- symbols.lua - local variables by name: slots, containers, and the NEW stack.
 --
---     slot {name = "X", c = container} one for each name, for ever; emitted code keeps it in upvalues
+--     slot {name = "X", c = container} one for each name, as long as anybody has it: emitted code does, in
+--                                            upvalues
 --     container  {v, a, s, n, b}                             v value or nil, a array or false
 --
 -- A container belongs to one slot as long as s is false.  Then v == nil means that the variable is undefined,
@@ -28,8 +29,11 @@ end
 
 M.container = container
 
+local made, most = 0, 1000 -- names since the last look, and how many there may be until the next
+
 local S = setmetatable({}, {__index = function(t, name)
     local slot = {name = name, c = container(nil, false)}
+    made = made + 1
     t[name] = slot
     return slot
 end})
@@ -361,6 +365,24 @@ end}
 function M.clear(top)
     M.unwind(top)
     each_but({}, leave)
+end
+
+--- Names that have nothing, and that no code has, are no more: those that indirection made.
+function M.forget()
+    if made < most then
+        return
+    end
+    local weak = setmetatable({}, {__mode = "v"})
+    for name, slot in pairs(S) do
+        if slot.c.n == 0 and not is_there(slot) then
+            weak[name], S[name] = slot, nil
+        end
+    end
+    collectgarbage()
+    made, most = 0, 1000
+    for name, slot in pairs(weak) do
+        S[name], most = slot, most + 1
+    end
 end
 
 function M.new_except(set)

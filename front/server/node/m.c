@@ -67,7 +67,7 @@ static struct {
     struct waits *first;
 } line;
 
-static bool get_in_line(struct serve__conn *c)
+static bool get_in_line(struct serve__worker *w, struct serve__conn *c)
 {
     struct waits **last = &line.first, *one = malloc(sizeof *one);
 
@@ -78,10 +78,11 @@ static bool get_in_line(struct serve__conn *c)
     *one = (struct waits){NULL, c};
     *last = one;
     c->flags |= SERVE__CONN_BLOCKED | SERVE__CONN_IN_LINE;
+    serve__add(&w->stats->waiting, 1);
     return true;
 }
 
-static struct serve__conn *get_out(struct waits **at)
+static struct serve__conn *get_out(struct serve__worker *w, struct waits **at)
 {
     struct waits *one = *at;
     struct serve__conn *c = one->c;
@@ -89,6 +90,7 @@ static struct serve__conn *get_out(struct waits **at)
     *at = one->next;
     free(one);
     c->flags &= ~(unsigned)(SERVE__CONN_BLOCKED | SERVE__CONN_IN_LINE);
+    serve__add(&w->stats->waiting, (uint64_t)-1);
     return c;
 }
 
@@ -106,7 +108,7 @@ bool serve__m_takes(struct serve__call *q)
         line.called = NULL;
     if (!line.runs && (mine || (line.first == NULL && !one_is_called())))
         return false;
-    if (!get_in_line(q->c))
+    if (!get_in_line(q->w, q->c))
         serve__reject(q, "OOM command not allowed when used memory > 'maxmemory'.");
     return true;
 }
@@ -116,7 +118,7 @@ void serve__m_turn(struct serve__worker *w)
     if (line.runs || line.first == NULL)
         return;
     if (!one_is_called()) {
-        line.called = get_out(&line.first);
+        line.called = get_out(w, &line.first);
         serve__conn_wake(w, line.called);
     }
     w->due = w->now; /* the next turn is to see what came of it */
@@ -132,8 +134,7 @@ void serve__conn_gone_m(struct serve__worker *w, struct serve__conn *c)
         return;
     while ((*at)->c != c)
         at = &(*at)->next;
-    get_out(at);
-    (void)w;
+    get_out(w, at);
 }
 
 /* -------------------------------------------------------------------------- run */
