@@ -176,4 +176,28 @@ case("a server that can't take over changes nothing", function()
     stop(new)
 end)
 
+case("a routine of M that runs goes on, and so does one in line", function()
+    local pid = start()
+    os.execute(("ln -s %s %s"):format(program:match(".*/") .. "caret_m.so", folder))
+    local file = io.open(os.getenv("CARET_ROUTINES") .. "/take.m", "w")
+    file:write("wait f  q:$d(^go)  h 0.005\n q $i(^gone)\n")
+    file:close()
+    local c, list = connect(), {}
+    local first = c("CARET.M", "$$none^take")
+    if type(first) == "table" and first.error:find("can't be loaded", 1, true) then return stop(pid) end
+    for i = 1, 5 do -- on two workers
+        list[i] = connect()
+        list[i]:write("CARET.M", "$$wait^take")
+    end
+    check.wait(function()
+        return tonumber(c("INFO", "clients"):match("blocked_clients:(%d+)")) >= 3
+    end)
+    take_over(pid)
+    check.wait(function() return c("CARET.SET", "^go", "1") == "OK" end)
+    for i = 1, 5 do is(tonumber(list[i]:read()) ~= nil, true) end
+    check.wait(function() return gone(pid) end)
+    is(c("CARET.GET", "^gone"), "5")
+    stop(servers[#servers])
+end)
+
 check.run()
