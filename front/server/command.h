@@ -76,6 +76,21 @@ struct serve__keyspec {
     int find1, find2, find3; /* last key, step, limit; or index of the number, first key, step */
 };
 
+enum { /* of an argument */
+       SERVE__ARGUMENT_OPTIONAL = 1,
+       SERVE__ARGUMENT_MULTIPLE = 2,
+       SERVE__ARGUMENT_EACH_TOKEN = 4
+};
+
+/* How an argument is written, for COMMAND DOCS. */
+struct serve__argument {
+    const char *name;                              /* NULL: the list ends */
+    const char *type, *token, *since, *deprecated; /* but for the type, or NULL */
+    int key;                                       /* number of its keyspec; -1: it has none */
+    unsigned flags;
+    const struct serve__argument *parts; /* of the types oneof and block */
+};
+
 struct serve__command {
     const char *name;     /* "get", "list": of a subcommand the last part */
     const char *full;     /* "get", "client|list" */
@@ -93,6 +108,7 @@ struct serve__command {
     unsigned id; /* 0..serve__ncommands - 1: for counters and bits of rights */
     const char *group, *since, *time, *summary;
     const char *doc_flags, *deprecated, *replaced; /* or NULL */
+    const struct serve__argument *arguments;       /* or NULL */
 };
 
 extern const struct serve__command serve__commands[]; /* the commands, then all subcommands */

@@ -22,6 +22,8 @@
 --
 -- The lines that tell what a command does are in FOLDER/summaries.lua; each command has one.
 --
+-- Their arguments are in FOLDER/arguments.lua.
+--
 -- The functions are declared weak: one that is not defined anywhere is NULL, and its command not there yet.
 
 io.output(arg[2])
@@ -126,10 +128,33 @@ for _, row in ipairs(all) do
 end
 if next(summaries) then error(next(summaries) .. " is the summary of no command") end
 
+local syntax = dofile(arg[1] .. "/arguments.lua")
+for _, row in ipairs(all) do
+    row.arguments = syntax.of[row[1]] and syntax.parse(syntax.of[row[1]])
+    syntax.of[row[1]] = nil
+end
+if next(syntax.of) then error(next(syntax.of) .. " has arguments, and is not a command") end
+
 local function names(variable, list, reach)
     print(("%sconst char *const %s[] = {"):format(reach or "", variable))
     for _, name in ipairs(list) do print(("    %s,"):format(quoted(name))) end
     print("    NULL};")
+end
+
+local function text_of(word) return word and word ~= "" and quoted(word) or "NULL" end
+
+-- The array of a list of arguments; those of its parts are before it.
+local function argument_list(variable, list)
+    for i, a in ipairs(list) do
+        if a.parts then argument_list(variable .. "_" .. i, a.parts) end
+    end
+    print(("static const struct serve__argument %s[] = {"):format(variable))
+    for i, a in ipairs(list) do
+        print(("    {%s, %s, %s, %s, %s, %s, %d, %s},"):format(quoted(a.name), quoted(a.type),
+            quoted(a.token), text_of(a.since), text_of(a.deprecated), tonumber(a.key) or -1, a.flags,
+            a.parts and variable .. "_" .. i or "NULL"))
+    end
+    print("    {0}};")
 end
 
 print("/* Made by commands.lua. */")
@@ -150,6 +175,7 @@ for i, row in ipairs(all) do
         end
         print("};")
     end
+    if row.arguments then argument_list("arguments" .. i, row.arguments) end
     if row.tips then
         names(("tips%d"):format(i), row.tips, "static ")
     end
@@ -165,11 +191,12 @@ for i, row in ipairs(all) do
         quoted(row[1]:match("[^|]+$")), quoted(row[1]), row.func, row[2], word, implied(row),
         row.keys and "keys" .. i or "NULL", row.keys and #row.keys or 0, first, last, step,
         row.tips and "tips" .. i or "NULL"))
-    print(("     %s, %s, %d, %d, %s, %s, %s, %s, %s, %s, %s},"):format(
+    print(("     %s, %s, %d, %d, %s, %s, %s, %s, %s, %s, %s, %s},"):format(
         parents[row] and "serve__commands + " .. parents[row] or "NULL",
         row.place and "serve__commands + " .. row.place or "NULL", row.sub and #row.sub or 0, i - 1,
         quoted(row.group), quoted(row.since), quoted(row.time), quoted(row.summary), quoted(row.doc_flags),
-        quoted(row.deprecated and row.deprecated[1]), quoted(row.deprecated and row.deprecated[2])))
+        quoted(row.deprecated and row.deprecated[1]), quoted(row.deprecated and row.deprecated[2]),
+        row.arguments and "arguments" .. i or "NULL"))
 end
 print("};")
 print(("const unsigned serve__nmain = %d, serve__ncommands = %d;"):format(#main, #all))

@@ -199,7 +199,17 @@ a_case("keys, and documents", function(c)
     is(c("COMMAND", "GETKEYS", "CARET.SCAN", "REVERSE", "COUNT", 1, "^oaks", "^x"), {"^oaks"})
     is(c("COMMAND", "GETKEYSANDFLAGS", "CARET.TP", 2, "GET", "^oaks", 3, "SET", "^pines", 1),
         {{"^oaks", {"RO", "access"}}, {"^pines", {"OW", "update"}}})
-    is(c("COMMAND", "DOCS", "caret.get")[2][6], "caret")
+    local docs = c("COMMAND", "DOCS", "caret.get", "expire", "zrandmember", "setnx")
+    is(docs[2][6], "caret")
+    is(docs[2][10], {{"name", "name", "type", "key", "key_spec_index", 0},
+        {"name", "sub", "type", "string", "flags", {"optional", "multiple"}}})
+    local condition = docs[4][10][3]
+    is({condition[2], condition[4], condition[6]}, {"condition", "oneof", "7.0.0"})
+    is(condition[10][1], {"name", "nx", "type", "pure-token", "token", "NX"})
+    is(docs[6][10][2], {"name", "options", "type", "block", "flags", {"optional"}, "arguments", {
+        {"name", "count", "type", "integer"},
+        {"name", "withscores", "type", "pure-token", "token", "WITHSCORES", "flags", {"optional"}}}})
+    is(docs[8][9], "arguments")
 end)
 
 -- ----------------------------------------------------------------- locks

@@ -187,27 +187,76 @@ int serve__cmd_command_list(struct serve__call *q)
 
 /* ------------------------------------------------------------------- docs */
 
+static size_t text_pair(struct serve__call *q, const char *name, const char *text)
+{
+    if (text == NULL)
+        return 0;
+    serve__text(q, name);
+    serve__text(q, text);
+    return 1;
+}
+
+static void add_arguments(struct serve__call *q, const struct serve__argument *list);
+
+static size_t add_argument_flags(struct serve__call *q, unsigned flags)
+{
+    static const char *const names[] = {"optional", "multiple", "multiple_token"};
+    if (flags == 0)
+        return 0;
+    serve__text(q, "flags");
+    serve__set(q, (size_t)__builtin_popcount(flags));
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (flags & 1u << i)
+            serve__status(q, names[i]);
+    return 1;
+}
+
+static void add_argument(struct serve__call *q, const struct serve__argument *a)
+{
+    size_t place = serve__open(q), n = text_pair(q, "name", a->name) + text_pair(q, "type", a->type);
+    if (a->key >= 0) {
+        serve__text(q, "key_spec_index");
+        serve__integer(q, a->key);
+        n++;
+    }
+    n += text_pair(q, "token", a->token);
+    n += text_pair(q, "since", a->since);
+    n += text_pair(q, "deprecated_since", a->deprecated);
+    n += add_argument_flags(q, a->flags);
+    if (a->parts != NULL) {
+        add_arguments(q, a->parts);
+        n++;
+    }
+    serve__close_map(q, place, n);
+}
+
+static void add_arguments(struct serve__call *q, const struct serve__argument *list)
+{
+    size_t n = 0;
+    while (list[n].name != NULL)
+        n++;
+    serve__text(q, "arguments");
+    serve__array(q, n);
+    for (size_t i = 0; i < n; i++)
+        add_argument(q, &list[i]);
+}
+
 static void docs_of(struct serve__call *q, const struct serve__command *c)
 {
-    const char *pairs[][2] = {{"summary", c->summary},
-                              {"since", c->since},
-                              {"group", c->group},
-                              {"complexity", c->time},
-                              {"deprecated_since", c->deprecated},
-                              {"replaced_by", c->replaced}};
     serve__text(q, c->full);
-    size_t place = serve__open(q), n = 0;
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        if (i == 4 && c->doc_flags != NULL) {
-            serve__text(q, "doc_flags");
-            serve__set(q, 1);
-            serve__status(q, c->doc_flags);
-            n++;
-        }
-        if (pairs[i][1] == NULL)
-            continue;
-        serve__text(q, pairs[i][0]);
-        serve__text(q, pairs[i][1]);
+    size_t place = serve__open(q), n = text_pair(q, "summary", c->summary) + text_pair(q, "since", c->since);
+    n += text_pair(q, "group", c->group);
+    n += text_pair(q, "complexity", c->time);
+    if (c->doc_flags != NULL) {
+        serve__text(q, "doc_flags");
+        serve__set(q, 1);
+        serve__status(q, c->doc_flags);
+        n++;
+    }
+    n += text_pair(q, "deprecated_since", c->deprecated);
+    n += text_pair(q, "replaced_by", c->replaced);
+    if (c->arguments != NULL) {
+        add_arguments(q, c->arguments);
         n++;
     }
     if (c->nsub > 0) {
