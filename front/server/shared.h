@@ -58,6 +58,7 @@ struct serve__stats {
     serve__counter mail_dropped; /* letters to other workers */
     serve__counter paused;       /* connections that wait for the end of CLIENT PAUSE */
     serve__counter monitors;     /* connections that see all commands */
+    serve__counter users;        /* version of the ACL by which it has ended the turn: meet/ending.h */
     serve__counter trackers;     /* connections that track keys; what they have read, and of how many */
     serve__counter tracked_keys, tracked_items, tracked_prefixes;
     serve__counter lock_waits; /* connections that wait for a lock: node/lock.h */

@@ -274,6 +274,7 @@ void serve__worker_turn(struct serve__worker *w)
         return;
     sweep_idle(w);
     serve__clients_turn(w);
+    serve__ending_tell_users(w);
     serve__disk_turn(w);
     if (w->mail_waits)
         serve__mail_send(w);

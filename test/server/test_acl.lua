@@ -34,6 +34,24 @@ case("a user may do what its rules say, on all workers", function(c)
     for _, one in ipairs(list) do is(gone(one), true) end
 end)
 
+case("clients that may not listen any more are gone when that is answered, on all workers", function(c)
+    for _, take in ipairs{{"SETUSER", "ear", "resetchannels"}, {"DELUSER", "ear"}} do
+        for _ = 1, 10 do
+            is(c("ACL", "SETUSER", "ear", "on", "nopass", "resetchannels", "&foo:1", "+@all"), "OK")
+            local all = check.spread(#check.workers())
+            for _, one in ipairs(all) do
+                one("AUTH", "ear", "any")
+                is(one("CLIENT", "SETNAME", "deathrow"), "OK")
+                one("SUBSCRIBE", "foo:1")
+            end
+            is(select(2, c("CLIENT", "LIST"):gsub("name=deathrow", "")), #all)
+            c("ACL", unpack(take))
+            is(c("CLIENT", "LIST"):find("deathrow", 1, true), nil)
+            for _, one in ipairs(all) do one:close() end
+        end
+    end
+end)
+
 case("selectors, first arguments, dry runs", function(c)
     c("ACL", "SETUSER", "v", "on", "nopass", "+get", "~a", "(+set ~b)", "+select|1", "+multi", "+exec")
     local one = check.connect()

@@ -10,6 +10,7 @@
 
 #include "server/admin/acl.h"
 #include "server/codec/digest.h"
+#include "server/meet/ending.h"
 #include "server/worker.h"
 
 static bool channels_by_default(const struct serve__call *q)
@@ -220,6 +221,7 @@ int serve__cmd_acl_setuser(struct serve__call *q)
     serve__acl_end(q->w);
     if (u == NULL)
         return SERVE__FAILED;
+    serve__ending_wait_users(q->w, q->c);
     return fits ? serve__ok(q) : serve__fail(q, "ERR There is no room for more users");
 }
 
@@ -235,6 +237,8 @@ int serve__cmd_acl_deluser(struct serve__call *q)
     if (n > 0)
         serve__acl_write(q->w);
     serve__acl_end(q->w);
+    if (n > 0)
+        serve__ending_wait_users(q->w, q->c);
     return serve__integer(q, n);
 }
 
@@ -254,8 +258,10 @@ int serve__cmd_acl_load(struct serve__call *q)
     const char *path = q->w->config.text[SERVE__CFG_aclfile];
     if (*path == 0)
         return no_file(q);
-    if (serve__acl_load(q->w, path, error) == NULL)
+    if (serve__acl_load(q->w, path, error) == NULL) {
+        serve__ending_wait_users(q->w, q->c);
         return serve__ok(q);
+    }
     return serve__fail(
         q, "ERR %s WARNING: ACL errors detected, no change to the previously active ACL rules was performed",
         error);

@@ -258,6 +258,11 @@ static void write_order(struct serve__worker *w, int to, uint64_t id, enum serve
     serve__mail_write(w, to, SERVE__LETTER_client, &part, 1, false);
 }
 
+void serve__client_tell_ended(struct serve__worker *w, int to)
+{
+    write_order(w, to, 0, SERVE__ORDER_ENDED);
+}
+
 /* An order from another worker.  The answer is sent when the turn ends, in which the connection is. */
 static void end_for(struct serve__worker *w, int from, uint64_t id)
 {

@@ -90,6 +90,9 @@ void serve__client_kill(struct serve__worker *w, struct serve__conn *by, const s
 /* The same, and nobody waits for it.  false: somebody had done it before. */
 bool serve__client_end(struct serve__worker *w, const struct serve__client *client);
 
+/* Tell another worker that what it waits for may have come to be: ending.h. */
+void serve__client_tell_ended(struct serve__worker *w, int to);
+
 /* End the wait for a lock of a client of any worker: node/lock.h. */
 void serve__client_unblock(struct serve__worker *w, const struct serve__client *client, bool error);
 
