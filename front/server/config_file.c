@@ -131,6 +131,13 @@ static const char *directive(struct serve__shared *s, const struct serve__args *
     return usage;
 }
 
+/* Those that Redis takes without a word, too: a list of nothing. */
+static bool may_be_empty(int i)
+{
+    return i == SERVE__CFG_save || i == SERVE__CFG_bind || i == SERVE__CFG_client_output_buffer_limit ||
+           i == SERVE__CFG_latency_tracking_info_percentiles;
+}
+
 static const char *line(struct serve__shared *s, const struct serve__args *args, char *error, size_t cap)
 {
     char value[SERVE__CONFIG_BYTES];
@@ -138,12 +145,15 @@ static const char *line(struct serve__shared *s, const struct serve__args *args,
     int i = serve__config_find(args->v[0].data, args->v[0].len);
     if (i < 0)
         return directive(s, args, &known, error, cap);
-    if (args->n < 2 || joined(args, value, sizeof value) == NULL)
+    i = serve__config_resolve(i);
+    if ((args->n < 2 && !may_be_empty(i)) || joined(args, value, sizeof value) == NULL)
         return "Bad directive or wrong number of arguments";
-    if (serve__config_resolve(i) == SERVE__CFG_replicaof && args->n == 3 && serve__is(&args->v[1], "no") &&
+    if (args->n == 1 && (i == SERVE__CFG_client_output_buffer_limit || (i == SERVE__CFG_save && saves_read)))
+        return NULL; /* nothing is added */
+    if (i == SERVE__CFG_replicaof && args->n == 3 && serve__is(&args->v[1], "no") &&
         serve__is(&args->v[2], "one"))
         *value = 0;
-    return set_parameter(s, serve__config_resolve(i), value);
+    return set_parameter(s, i, value);
 }
 
 /* false: error says what is wrong.  The text is changed. */

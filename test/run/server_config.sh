@@ -34,6 +34,7 @@ refused 'Target command name already exists' 'rename-command get set'
 refused 'rename-command: Bad directive' 'rename-command get'
 refused "Error in user declaration 'bob': Syntax error" 'user bob nonsense'
 refused 'include: the file can' 'include /nonexistent/file'
+refused 'timeout: Bad directive' 'timeout'
 refused 'sentinel directive while not in sentinel mode' 'sentinel x'
 refused 'too many files that include files' "include $dir/bad.conf"
 refused 'Unbalanced quotes' 'requirepass "x'
@@ -90,6 +91,16 @@ stop()
     kill "$pid" && wait "$pid"
     pid=
 }
+
+# Lists of nothing: Redis' own tests write `save` so.
+printf 'save\nsave 5 1\nsave\nclient-output-buffer-limit\nlatency-tracking-info-percentiles\nport 0\n' >"$dir/empty.conf"
+start --config "$dir/empty.conf"
+is 'save 5 1' "$dir/s" CONFIG GET save
+is 'latency-tracking-info-percentiles ' "$dir/s" CONFIG GET latency-tracking-info-percentiles
+is 'client-output-buffer-limit normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60' \
+    "$dir/s" CONFIG GET client-output-buffer-limit
+stop
+rm "$dir/empty.conf"
 
 # What is changed on both servers before they write their files.
 change()
