@@ -357,13 +357,13 @@ local function quit(s, p)
     return { "quitalias", node }, p
 end
 
-local transaction_words = {
-    S = "SERIAL", SERIAL = "SERIAL", T = "TRANSACTIONID", TRANSACTIONID = "TRANSACTIONID",
-}
+local transaction_words = { S = "SERIAL", SERIAL = "SERIAL", T = "TRANSACTIONID" }
 
+-- TRANSACTION may have any letters after it.
 local function transaction_word(s, p)
     local _, last = find(s, "^%a+", p)
-    local full = last and transaction_words[upper(sub(s, p, last))]
+    local word = last and upper(sub(s, p, last))
+    local full = word and (find(word, "^TRANSACTION") and "TRANSACTIONID" or transaction_words[word])
     if not full then fail("TSTRTPARM", p) end
     mark("keywords", p, last, full)
     if full == "SERIAL" then return { full }, last + 1 end

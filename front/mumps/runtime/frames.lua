@@ -50,6 +50,7 @@ local function run_out(kind, d, top, ok, v, p)
                 unwind(top)
                 return nil, errors.object("QUITARGREQD")
             end
+            unwind(top) -- its NEWs are undone, and so the trap may be that of the level before
             v = wrong_quit(d, p)
         elseif ok then
             unwind(top)

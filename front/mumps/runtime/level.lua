@@ -68,7 +68,9 @@ local function source_of(code, line)
         return ""
     end
     local text = gsub(sub(code.text, first, (after or #code.text + 1) - 1), "[\r\n]+$", "")
-    return (gsub(text, "\t", " ", 1))
+    local at = match(text, "^[%%%w]*%b()()") or match(text, "^[%%%w]*()")
+    local blanks = match(text, "^[ \t]*", at) -- tabs before the commands are shown as blanks
+    return sub(text, 1, at - 1) .. (" "):rep(#blanks) .. sub(text, at + #blanks)
 end
 
 -- Heights of frames go on in the thread that resumed this one, threads[#threads - 1], and so on (frames.lua):
@@ -199,14 +201,21 @@ function M.locate_returned(e, n, code, line)
     return e
 end
 
+local function last_line(code)
+    local starts = code.starts
+    return starts[#starts] > #code.text and #starts - 1 or #starts
+end
+
 -- Give an error its place.
 function M.locate(e)
     M.error = M.error or require "mumps.runtime.error"
     local code, line, in_trap = running(4)
+    local last = e.m == "LABELNOTFND" and code and last_line(code) -- the code of such a GOTO is behind all other
+    line = last or line
     e.place = code and place_of(code, line) or ""
     e.code_at, e.line_at, e.at_level, e.in_trap = code, line, L.n, in_trap and L.n
     if e.m then
-        note(L.n, e)
+        note(L.n, e, last and code, last and line)
     end
     return e
 end

@@ -114,11 +114,11 @@ function functions.STACK(n, item)
         end
         return level.kind(n)
     end
-    item = string.upper(number.str(item))
-    if not items[item] then
+    local upper = string.upper(number.str(item))
+    if not items[upper] then
         return fail("INVSTACODE", item)
     end
-    return level.info(n, item)
+    return level.info(n, upper)
 end
 
 -- ---- traps as code
