@@ -63,6 +63,16 @@ function M.new(name, kind, class)
     return d
 end
 
+local function wide() return require "mumps.io.wide" end
+
+-- Hands a text to the system.
+function M.hand(d, text)
+    local rc = write_bytes(d.ofd, text, #text, d.patience or -1, done)
+    if rc < 0 then
+        return d.class.broken(d, -rc)
+    end
+end
+
 -- Hands everything that was written to the system.
 function M.flush(d)
     local n = d.n
@@ -74,6 +84,9 @@ function M.flush(d)
         return d:collect(ffi.string(d.buf, n))
     elseif d.ofd < 0 then
         return
+    end
+    if d.wide_out then
+        return M.hand(d, wide().encode(d, ffi.string(d.buf, n)))
     end
     local rc = write_bytes(d.ofd, d.buf, n, d.patience or -1, done)
     if rc < 0 then
@@ -91,11 +104,7 @@ function M.put(d, text)
         if d.collect then
             return d:collect(text)
         end
-        local rc = write_bytes(d.ofd, text, len, d.patience or -1, done)
-        if rc < 0 then
-            d.class.broken(d, -rc)
-        end
-        return
+        return M.hand(d, d.wide_out and wide().encode(d, text) or text)
     end
     ffi.copy(d.buf + d.n, text, len)
     d.n = d.n + len
@@ -160,12 +169,17 @@ function M.fill(d, deadline)
         if d.fd >= 0 and not d.regular and not M.wait(d.fd, 1, deadline) then
             return nil
         end
-        local got = tonumber(read_bytes(d.fd, d.ibuf, M.INCAP))
+        local got = tonumber(read_bytes(d.fd, d.ibuf, d.wide_in and M.INCAP / 2 or M.INCAP))
         if got == 0 and d.follow and d.regular then
             if deadline and ticks() >= deadline then
                 return nil
             end
             M.sleep_until(ticks() + GROWS)
+        elseif got >= 0 and d.wide_in then
+            got = wide().decode(d, got)
+            if got then
+                return got
+            end
         elseif got >= 0 then
             d.ip, d.ie = 0, got
             return got

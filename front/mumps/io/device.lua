@@ -21,11 +21,13 @@ local D = {}
 
 local current, principal
 
--- Bytes or characters of a text on the virtual page.
+-- Columns of a text on the virtual page of a device: bytes, but what a terminal shows where it is UTF-8.
 local columns = function(text) return #text end
 if require("mumps.values.mode").utf8 then
-    local length = require("mumps.values.functions").LENGTH
-    columns = function(text) return text:find "[\128-\255]" and length(text) or #text end
+    local width = require("mumps.values.utf8").width
+    columns = function(text, d)
+        return text:find "[\128-\255]" and d.ochset ~= "M" and not d.fixed and width(text) or #text
+    end
 end
 B.columns = columns
 
@@ -66,7 +68,7 @@ function D.write(v)
     local s = type(v) == "string" and v or text_of(v)
     local d = current
     local len = #s
-    local x, n = d.x + columns(s), d.n
+    local x, n = d.x + columns(s, d), d.n
     if x <= d.limit and n + len <= CAP then
         copy(d.buf + n, s, len)
         d.n, d.x, d.wrote = n + len, x, true

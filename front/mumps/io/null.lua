@@ -1,4 +1,5 @@
 -- null.lua - the null device: WRITE only moves the cursor, READ finds the end at once.
+local B = require "mumps.io.base"
 local R = require "mumps.io.record"
 
 local N = setmetatable({}, { __index = R })
@@ -8,7 +9,7 @@ function N.set_limit(d)
 end
 
 function N.write(d, text)
-    local x = d.x + #text
+    local x = d.x + B.columns(text, d)
     if d.wrap and x > d.width then
         d.y = d.y + math.floor((x - 1) / d.width)
         x = (x - 1) % d.width + 1
@@ -18,7 +19,7 @@ end
 
 function N.newline(d)
     d.x = 0
-    require("mumps.io.base").down(d)
+    B.down(d)
 end
 
 function N.formfeed(d)

@@ -50,12 +50,18 @@ local function charset(d, value)
     return name
 end
 
+local function is_wide(name)
+    return B.utf8 and require("mumps.io.wide").is(name) or nil
+end
+
 function common.ICHSET(d, value)
     d.ichset = charset(d, value)
+    d.wide_in = is_wide(d.ichset)
 end
 
 function common.OCHSET(d, value)
     d.ochset = charset(d, value)
+    d.wide_out = is_wide(d.ochset)
 end
 
 local record = setmetatable({}, { __index = common })

@@ -37,7 +37,7 @@ end
 -- Gives back what was read ahead, so that the position is where READ left off.
 function R.settle(d)
     if d.regular and d.ie > d.ip then
-        seek(d.fd, d.ip - d.ie, 1)
+        seek(d.fd, d.wide_in and -require("mumps.io.wide").unread(d) or d.ip - d.ie, 1)
     end
     if d.regular then
         d.ip, d.ie = 0, 0
@@ -62,18 +62,28 @@ local function spaces(d, n, byte)
     B.put(d, (byte or " "):rep(n))
 end
 
+-- The part of a text from that byte on that takes at most so many columns.
+local function part_of(d, text, at, room)
+    if B.utf8 and d.ochset ~= "M" and not d.fixed then
+        return require("mumps.values.utf8").within(text, at, room)
+    end
+    return text:sub(at, at + room - 1)
+end
+
 -- Text that goes past WIDTH, with line ends or records in between.
-local function wrapped(d, text)
+function R.wrapped(d, text)
     local at, len = 1, #text
     while at <= len do
-        local room = d.width - d.x
-        if room <= 0 then
-            R.newline(d)
-            room = d.width
+        if d.x >= d.width then
+            d.class.newline(d)
         end
-        local part = text:sub(at, at + room - 1)
+        local part = part_of(d, text, at, d.width - d.x)
+        if part == "" then -- a wide character that no line has room for
+            part = d.x == 0 and part_of(d, text, at, 2) or ""
+            d.x = d.width
+        end
         B.put(d, part)
-        d.x, at = d.x + #part, at + #part
+        d.x, at = d.x + B.columns(part, d), at + #part
     end
 end
 
@@ -82,14 +92,14 @@ function R.write(d, text)
         prepare(d)
     end
     d.wrote = true
-    local x = d.x + #text
+    local x = d.x + B.columns(text, d)
     if x <= d.limit then
         B.put(d, text)
         d.x = x
     elseif d.wrap then
-        wrapped(d, text)
+        R.wrapped(d, text)
     elseif d.x < d.width then
-        B.put(d, text:sub(1, d.width - d.x))
+        B.put(d, part_of(d, text, 1, d.width - d.x))
         d.x = x
     end
 end
@@ -224,12 +234,67 @@ local function line_at_hand(d)
     return ffi.string(from, n)
 end
 
+-- The next character of a device in UTF-8: its bytes, "" at the end, nil when the time is over.
+local function character(d, deadline)
+    local text, left = "", 1
+    while left > 0 do
+        if d.ie == d.ip then
+            local got = B.fill(d, deadline)
+            if got == nil or got == 0 then
+                return got and text
+            end
+        end
+        local b = d.ibuf[d.ip] % 256
+        if text == "" then
+            left = b >= 0xF0 and 3 or b >= 0xE0 and 2 or b >= 0xC0 and 1 or 0
+        elseif b < 0x80 or b > 0xBF then
+            return text -- the next character is here already
+        else
+            left = left - 1
+        end
+        text, d.ip = text .. string.char(b), d.ip + 1
+        if left == 0 then break end
+    end
+    return text
+end
+
+local function take_byte(d, deadline)
+    local text, why = take(d, 1, deadline)
+    return why == "lf" and "\n" or why ~= "timeout" and text or nil
+end
+
+-- As take, by characters.
+local function take_characters(d, want, deadline)
+    local parts = {}
+    while want > 0 do
+        local c = character(d, deadline)
+        if not c or c == "" then
+            return table.concat(parts), c and "eof" or "timeout"
+        elseif c == "\n" and not d.fixed then
+            return table.concat(parts), "lf"
+        end
+        parts[#parts + 1], want = c, want - 1
+    end
+    return table.concat(parts), "count"
+end
+
+local function by_characters(d)
+    return B.utf8 and d.ichset ~= "M"
+end
+
+local function checked(d, text)
+    if by_characters(d) and text:find "[\128-\255]" then
+        require("mumps.values.utf8").check(text)
+    end
+    return text
+end
+
 -- READ of at most max characters (nil: a record).
 function R.read(d, max, deadline)
     if d.reading and d.ie > d.ip and not max and not d.fixed then
         local text = line_at_hand(d)
         if text then
-            return text, true
+            return checked(d, text), true
         end
     end
     begin_read(d)
@@ -241,7 +306,7 @@ function R.read(d, max, deadline)
         d.x, room = 0, d.width
     end
     local want = max and math.min(max, room) or room
-    local text, why = take(d, want, deadline)
+    local text, why = (max and by_characters(d) and take_characters or take)(d, want, deadline)
     if why == "eof" and text == "" then
         at_end(d)
         return "", true
@@ -252,8 +317,8 @@ function R.read(d, max, deadline)
         d.za, d.status, d.zb, d.key = 0, "0", "", ""
         return text, false
     end
-    after(d, #text, why, why == "count" and want == room)
-    return text, true
+    after(d, B.columns(text, d), why, why == "count" and want == room)
+    return checked(d, text), true
 end
 
 -- READ *x: the code of a character; -1 at the end and when the time is over.
@@ -262,17 +327,14 @@ function R.read_char(d, deadline)
     if d.zeof == 1 and d.regular then
         return at_end(d)
     end
-    if d.ie == d.ip then
-        local got = B.fill(d, deadline)
-        if got == nil then
-            return -1, false
-        elseif got == 0 then
-            at_end(d)
-            return -1, true
-        end
+    local c = (by_characters(d) and character or take_byte)(d, deadline)
+    if not c then
+        return -1, false
+    elseif c == "" then
+        at_end(d)
+        return -1, true
     end
-    local code = d.ibuf[d.ip] % 256
-    d.ip = d.ip + 1
+    local code = #checked(d, c) == 1 and c:byte() or require("mumps.values.functions").ASCII(c)
     d.zeof, d.za, d.status, d.zb, d.key = 0, 0, "0", "", ""
     d.x = d.x + 1
     if code == 10 and not d.fixed then

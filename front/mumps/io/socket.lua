@@ -85,7 +85,7 @@ function K.write(d, text)
     end
     d.status = "0"
     B.put(d, text)
-    d.x = d.x + #text
+    d.x = d.x + B.columns(text, d)
 end
 
 function K.newline(d)
@@ -124,7 +124,7 @@ local function take(d, max, exact, deadline)
         return "", true
     end
     d.zeof, d.za, d.status, d.key = 0, 0, "0", which
-    d.x = d.x + #text
+    d.x = d.x + B.columns(text, d)
     return text, why == "done"
 end
 

@@ -26,18 +26,6 @@ function T.set_limit(d)
     d.limit = d.filter and -1 or d.wrap and d.width or math.huge
 end
 
-local function lines_of(d, text)
-    local at = 1
-    while at <= #text do
-        if d.x >= d.width then
-            T.newline(d)
-        end
-        local part = text:sub(at, at + d.width - d.x - 1)
-        B.put(d, part)
-        d.x, at = d.x + #part, at + #part
-    end
-end
-
 -- FILTER=CHARACTERS: what control characters do to the cursor.
 local MOVES = {
     ["\b"] = function(d) d.x = math.max(d.x - 1, 0) end,
@@ -52,7 +40,7 @@ local function without_escapes(d, text)
     local at = 1
     while at <= #text do
         local from, to = text:find("\27%[[0-?]*[ -/]*[@-~]", at)
-        lines_of(d, text:sub(at, (from or 0) - 1))
+        R.wrapped(d, text:sub(at, (from or 0) - 1))
         B.put(d, from and text:sub(from, to) or "")
         at = from and to + 1 or #text + 1
     end
@@ -60,7 +48,7 @@ end
 
 local function filtered(d, text)
     for part, control in text:gmatch "([^%c]*)(%c?)" do
-        lines_of(d, part)
+        R.wrapped(d, part)
         B.put(d, control)
         local move = MOVES[control]
         if move then
@@ -73,10 +61,10 @@ function T.write(d, text)
     if d.filter then
         d.filter(d, text)
     elseif d.wrap then
-        lines_of(d, text)
+        R.wrapped(d, text)
     else
         B.put(d, text)
-        d.x = d.x + #text
+        d.x = d.x + B.columns(text, d)
     end
 end
 

@@ -210,7 +210,7 @@ end
 function M.locate(e)
     M.error = M.error or require "mumps.runtime.error"
     local code, line, in_trap = running(4)
-    local last = e.m == "LABELNOTFND" and code and last_line(code) -- the code of such a GOTO is behind all other
+    local last = e.m == "LABELNOTFND" and code and last_line(code) -- where the code of such a GOTO is
     line = last or line
     e.place = code and place_of(code, line) or ""
     e.code_at, e.line_at, e.at_level, e.in_trap = code, line, L.n, in_trap and L.n

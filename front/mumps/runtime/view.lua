@@ -81,7 +81,11 @@ end
 
 -- ------------------------------------------------------------ the process
 
-switch("BADCHAR")
+local function check_characters(on)
+    return function() require("mumps.values.utf8").checking = on end
+end
+
+switch("BADCHAR", check_characters(true), check_characters(false))
 switch("DMTERM")
 switch("FLUSHONCALLOUT")
 switch("UNDEF", function() symbols.lenient = false end, function() symbols.lenient = true end)

@@ -35,6 +35,29 @@ static void open_unicode(void)
     unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
+/* Characters without a shape that direct what is around them: the ones of format, and those for private use. */
+static bool is_format(uint32_t c)
+{
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {{0xAD, 0xAD},     {0x600, 0x605},     {0x61C, 0x61C},     {0x6DD, 0x6DD},
+                  {0x70F, 0x70F},   {0x180E, 0x180E},   {0x200B, 0x200F},   {0x202A, 0x202E},
+                  {0x2060, 0x2064}, {0x2066, 0x206F},   {0xE000, 0xF8FF},   {0xFEFF, 0xFEFF},
+                  {0xFFF9, 0xFFFB}, {0xE0001, 0xE007F}, {0xF0000, 0x10FFFF}};
+
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        if (c >= ranges[i].first && c <= ranges[i].last)
+            return true;
+    }
+    return false;
+}
+
+/* Letters that are of neither case, and numbers that count as letters, among the first 256. */
+static bool is_ordinal(uint32_t c)
+{
+    return c == 0xAA || c == 0xBA || c == 0xB2 || c == 0xB3 || c == 0xB9 || (c >= 0xBC && c <= 0xBE);
+}
+
 static uint8_t unicode_codes(uint32_t c)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -43,13 +66,15 @@ static uint8_t unicode_codes(uint32_t c)
     pthread_once(&once, open_unicode);
     if (unicode == (locale_t)0)
         return P;
+    if (is_ordinal(c))
+        return A;
     if (iswupper_l(w, unicode))
         return A | U;
     if (iswlower_l(w, unicode))
         return A | L;
     if (iswalpha_l(w, unicode))
         return A;
-    return iswcntrl_l(w, unicode) ? C : P;
+    return is_format(c) || !iswprint_l(w, unicode) ? C : P;
 }
 
 uint8_t caret_mumps__codes_of(uint32_t c, bool utf8)

@@ -191,15 +191,28 @@ function U.substr(s, from, n)
     return sub(s, from, after - 1)
 end
 
+local function width_of(code)
+    local w = code < 0 and 0 or C.caret_mumps__utf8_width(code)
+    return w > 0 and w or 0
+end
+
 function U.width(s)
     local n = 0
     s = str(s)
     length(s)
-    each(s, function(_, code)
-        local w = code < 0 and 0 or C.caret_mumps__utf8_width(code)
-        n = n + (w > 0 and w or 0)
-    end)
+    each(s, function(_, code) n = n + width_of(code) end)
     return n
+end
+
+-- The longest part of s from that byte on that takes at most so many columns.
+function U.within(s, from, columns)
+    local at = from - 1
+    while at < #s do
+        columns = columns - width_of(code_at(s, #s, at, size))
+        if columns < 0 then break end
+        at = at + tonumber(size[0])
+    end
+    return sub(s, from, at)
 end
 
 -- ------------------------------------------------------------- other encodings
