@@ -152,9 +152,23 @@ end
 
 M.ref_of = ref_of
 
+-- op of @v@(s), with one subscript: a function of its own; nil for other nodes.
+function M.below(k, op, node, tail)
+    local subs = node[1] == "ind" and node[3]
+    if subs and #subs == 1 then
+        return format("%s(C,%s%s%s)", k:h("below_" .. op), value(k, node[2]), more(k, subs), tail or "")
+    end
+end
+
+-- What there is of these, and the argument after the subscript, which must not need to be computed.
+local short = {get = "", peek = "", data = "", kill = "", incr = ",1"}
+
 -- op ("get", "data"..) of a variable, with more arguments after it.
 local function apply(k, op, node, tail, keep)
-    if node[1] == "ind" then
+    local text = short[op] == (tail or "") and M.below(k, op, node, tail)
+    if text then
+        return text
+    elseif node[1] == "ind" then
         return format("%s(%s%s)", k:h("r_" .. op), ref_of(k, node), tail or "")
     end
     local which, n, args = reference(k, node, keep)

@@ -2,6 +2,7 @@
 -- the name of a variable, and those with a quicker form.
 
 local expr = require "mumps.compiler.expr_emit"
+local mode = require "mumps.values.mode"
 local format = string.format
 local value, more, apply, quote = expr.value, expr.more, expr.apply, expr.quote
 
@@ -76,7 +77,7 @@ local function step(forth, back)
         elseif op and x[1] ~= "ind" then
             return apply(k, op, x, nil, forth == "next")
         elseif op and forth == "next" then
-            return format("%s(%s)", k:h("ref_" .. op), expr.ref_of(k, x))
+            return expr.below(k, op, x) or format("%s(%s)", k:h("ref_" .. op), expr.ref_of(k, x))
         elseif op then
             return format("%s(%s)", k:h("r_" .. op), expr.ref_of(k, x))
         end
@@ -96,13 +97,14 @@ function special.ZPREVIOUS(k, args)
     if is_name_only(x) then
         return next_name(k, x, "-1")
     elseif x[1] == "ind" then
-        return format("%s(%s)", k:h("ref_prev"), expr.ref_of(k, x))
+        return expr.below(k, "prev", x) or format("%s(%s)", k:h("ref_prev"), expr.ref_of(k, x))
     end
     return apply(k, "prev", x, nil, true)
 end
 
 function special.NAME(k, args)
-    return format("%s(%s%s)", k:h("ref_name"), expr.ref_of(k, args[1]), more(k, args, 2))
+    local below = not args[2] and expr.below(k, "name", args[1])
+    return below or format("%s(%s%s)", k:h("ref_name"), expr.ref_of(k, args[1]), more(k, args, 2))
 end
 
 function special.ZDATA(k, args)
@@ -128,6 +130,15 @@ function special.PIECE(k, args)
         end
     end
     return format("%s(%s)", k:h("f_PIECE"), string.sub(more(k, args), 2))
+end
+
+-- $FIND($REVERSE(s),c) looks from the end of s: nothing is turned round.
+function special.FIND(k, args)
+    local s = args[1]
+    if s[1] == "fn" and s[2] == "REVERSE" and #args == 2 and not mode.utf8 then
+        return format("%s(%s,%s)", k:h("find_back"), value(k, s[3][1]), value(k, args[2]))
+    end
+    return format("%s(%s)", k:h("f_FIND"), string.sub(more(k, args), 2))
 end
 
 -- Name of a local routine is looked for in the one that asks.

@@ -24,6 +24,11 @@ function M.assign(k, node, v)
         if not node[3] then
             return format("%s(%s(C,%s),%s)", k:h "ind_set", k:h "ind_place", value(k, node[2]), v)
         end
+        local at = expr.below(k, "at", node)
+        if at then
+            local ref, sub = k:fresh("s"), k:fresh("s")
+            return format("do local %s,%s=%s %s(%s,%s,%s) end", ref, sub, at, k:h("below_set"), ref, sub, v)
+        end
         return format("%s(%s,%s)", k:h("r_set"), expr.ref_of(k, node), v)
     elseif op == "ERROR" then
         return format("%s(%s)", k:h("compile_error"), k:p(k:const{"error", node[2]}))

@@ -10,6 +10,7 @@ require "mumps.runtime.walk"
 local G = require "mumps.data.globals"
 local report = require "mumps.data.report"
 local key = require "mumps.runtime.order".key
+local quote = require "mumps.values.names".quote
 
 local R = {}
 
@@ -82,9 +83,9 @@ local function new_place(ref)
     return G.place(ref.name, {})
 end
 
--- places[n][name]; those with environments are in places[-n - 1].
-local function place_in(places, ref)
-    local n = ref.env and -ref.n - 1 or ref.n
+-- The place of a reference's name for n subscripts: places[n][name]; those with environments are in
+-- places[-n - 1].
+local function place_for(places, ref, n)
     local named = places[n]
     if not named then
         named = {}
@@ -95,8 +96,12 @@ local function place_in(places, ref)
         P = new_place(ref)
         named[ref.name] = P
     end
-    if ref.env then return G.at(P, ref.env) end
     return P
+end
+
+local function place_in(places, ref)
+    if ref.env then return G.at(place_for(places, ref, -ref.n - 1), ref.env) end
+    return place_for(places, ref, ref.n)
 end
 
 R.place_in = place_in
@@ -107,6 +112,7 @@ local function call(f, on, ref, v)
     if n == 1 then return f(on, ref[1], v) end
     if n == 2 then return f(on, ref[1], ref[2], v) end
     if n == 3 then return f(on, ref[1], ref[2], ref[3], v) end
+    if n == 4 then return f(on, ref[1], ref[2], ref[3], ref[4], v) end
     ref[n + 1] = v
     local a = f(on, unpack(ref, 1, n + 1))
     ref[n + 1] = nil
@@ -123,6 +129,47 @@ end
 for _, name in ipairs {"get", "peek", "set", "kill", "zkill", "data", "next", "prev", "query", "queryback",
                        "incr"} do
     operation(name)
+end
+
+-- What walks a tree by @A@(X) does: the same for a reference and one subscript more, below[op](ref, a, v),
+-- without a table for the two.  Long ones take the long way.
+R.below = {}
+
+local function with_one_more(name)
+    local locals, globals, places, whole = A[name], G[name], {}, R[name]
+    return function(ref, a, v)
+        local n = ref.n
+        if ref.env or n > 5 then return whole(R.extend_by_one(ref, a), v) end
+        local f, on
+        if ref.slot then
+            f, on = locals[n + 1], ref.slot
+        else
+            f, on = globals[n + 1], place_for(places, ref, n + 1)
+        end
+        if n == 0 then return f(on, a, v) end
+        if n == 1 then return f(on, ref[1], a, v) end
+        if n == 2 then return f(on, ref[1], ref[2], a, v) end
+        if n == 3 then return f(on, ref[1], ref[2], ref[3], a, v) end
+        if n == 4 then return f(on, ref[1], ref[2], ref[3], ref[4], a, v) end
+        return f(on, ref[1], ref[2], ref[3], ref[4], ref[5], a, v)
+    end
+end
+for _, name in ipairs {"get", "peek", "set", "kill", "data", "next", "prev", "incr"} do
+    R.below[name] = with_one_more(name)
+end
+
+-- The name of a reference and one subscript more.  What is before the subscript is kept: ref is changed by
+-- nobody.
+function R.below.name(ref, a)
+    local n = ref.n
+    if ref.env or n > 30 then return R.name(R.extend_by_one(ref, a)) end
+    local open = ref.open
+    if not open then
+        local text = report.name(ref.name, n, ref)
+        open = n == 0 and text .. "(" or text:sub(1, -2) .. ","
+        ref.open = open
+    end
+    return open .. quote(a) .. ")"
 end
 
 function R.name(ref, depth)

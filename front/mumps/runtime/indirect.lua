@@ -230,6 +230,38 @@ end
 
 M.ind_ref = ind_ref
 
+
+-- op of @v@(a): M.below_next(home, v, a) and the like.
+local function below(op)
+    M["below_" .. op] = function(home, v, a, by)
+        local r = name_of(text_of(v))
+        if r then
+            return refs.below[op](r, a, by)
+        end
+        return refs[op](ind_ref(home, v, 1, a), by)
+    end
+end
+for _, op in ipairs {"get", "peek", "kill", "data", "next", "prev", "name", "incr"} do
+    below(op)
+end
+
+-- SET @v@(a)=new in two steps, as the new value comes after the reference: what v names, and a; or the whole
+-- reference and nil.
+function M.below_at(home, v, a)
+    local r = name_of(text_of(v))
+    if r then
+        return r, a
+    end
+    return ind_ref(home, v, 1, a), nil
+end
+
+function M.below_set(r, a, new)
+    if a == nil then
+        return refs.set(r, new)
+    end
+    return refs.below.set(r, a, new)
+end
+
 local function compile_value(home, text)
     return compiled(home, "value", text, function()
         local node = parsed(text)

@@ -37,6 +37,7 @@ list("mumps.values.decimal", {"nadd", "nsub", "nmul", "ndiv", "nidiv", "nmod", "
 list("mumps.values.text", {"is_eq", "is_contains", "is_follows", "is_sortsafter",
     "is_sortsafter_known", "concat", "concat_list"})
 list("mumps.values.piece", {"piece1"})
+list("mumps.values.text", {"find_back"})
 list("mumps.values.pattern", {"is_match"})
 list("mumps.runtime.symbols", {"new", "new_except", "kill_except", "undefined", "fraction",
     "set_number", "peek", "append", "pending",
@@ -51,7 +52,9 @@ list("mumps.runtime.indirect", {"ind_ref", "ind_target", "ind_get", "ind_pattern
     "argument", "xecute",
     "enter_at", "target", "label_of", "text", "ref_next", "ref_prev", "ref_step_next", "ref_step_query",
         "ref_oldnext",
-    "ref_name", "ref_zdata", "zgoto", "halt", "job", "next_local"})
+    "ref_name", "below_get", "below_peek", "below_data", "below_next", "below_prev", "below_name",
+    "below_kill", "below_incr", "below_at", "below_set",
+    "ref_zdata", "zgoto", "halt", "job", "next_local"})
 list("mumps.data.globals", {next_global = "next_name", g_at = "at"})
 list("mumps.data.lock", {lock_lock = "lock", lock_plus = "plus", lock_minus = "minus",
     lock_zallocate = "zallocate",

@@ -88,18 +88,29 @@ static size_t translate(const char *s, size_t n, const int16_t *map, char *out)
     return len;
 }
 
-#define GROUP 16 /* bytes that are looked at together: what each processor compares at once */
+#define GROUP  16 /* bytes that a processor compares at once */
+#define STRIDE (4 * GROUP)
 typedef uint8_t group __attribute__((vector_size(GROUP)));
 
-/* Is one of these bytes in the group? */
-static bool has_any(const char *s, const int16_t *which, int n)
+static group group_at(const char *s)
 {
-    group g, hits = {0};
-    uint64_t words[GROUP / 8];
+    group g;
 
     memcpy(&g, s, sizeof g);
-    for (int i = 0; i < n; i++)
-        hits |= (group)(g == (uint8_t)which[i]);
+    return g;
+}
+
+/* Is one of these bytes in the next STRIDE of them?  Four variables, as an array would be kept in memory. */
+static bool has_any(const char *s, const int16_t *which, int n)
+{
+    group a = group_at(s), b = group_at(s + GROUP), c = group_at(s + 2 * GROUP), d = group_at(s + 3 * GROUP);
+    group hits = {0};
+    uint64_t words[GROUP / 8];
+
+    for (int i = 0; i < n; i++) {
+        uint8_t byte = (uint8_t)which[i];
+        hits |= (group)(a == byte) | (group)(b == byte) | (group)(c == byte) | (group)(d == byte);
+    }
     memcpy(words, &hits, sizeof words);
     return (words[0] | words[1]) != 0;
 }
@@ -110,15 +121,22 @@ size_t caret_mumps__translate(const char *s, size_t n, const int16_t *map, char 
     int few = map[256];
     size_t i = 0, len = 0;
 
-    for (; few <= CARET_MUMPS__FEW && i + GROUP <= n; i += GROUP) {
+    for (; few <= CARET_MUMPS__FEW && i + STRIDE <= n; i += STRIDE) {
         if (has_any(s + i, map + 257, few)) {
-            len += translate(s + i, GROUP, map, out + len);
+            len += translate(s + i, STRIDE, map, out + len);
         } else {
-            memcpy(out + len, s + i, GROUP);
-            len += GROUP;
+            memcpy(out + len, s + i, STRIDE);
+            len += STRIDE;
         }
     }
     return len + translate(s + i, n - i, map, out + len);
+}
+
+size_t caret_mumps__last(const char *s, size_t n, int c)
+{
+    const char *found = memrchr(s, c, n);
+
+    return found != NULL ? (size_t)(found - s) + 1 : 0;
 }
 
 void caret_mumps__reverse(const char *s, size_t n, char *out)

@@ -7,6 +7,7 @@ local buffer = require "mumps.values.buffer"
 
 local str, int, key, before = number.str, number.int, number.key, number.before
 local translate, reverse, justify = C.caret_mumps__translate, C.caret_mumps__reverse, C.caret_mumps__justify
+local last_place = C.caret_mumps__last
 local byte, sub, find, rep, strchar = string.byte, string.sub, string.find, string.rep, string.char
 local type, select, tonumber = type, select, tonumber
 
@@ -153,6 +154,14 @@ function T.reverse(s)
     local room = buffer(n)
     reverse(s, n, room)
     return ffi.string(room, n)
+end
+
+-- $FIND($REVERSE(s),what)
+function T.find_back(s, what)
+    s, what = str(s), str(what)
+    if #what ~= 1 then return T.find(T.reverse(s), what) end
+    local at = tonumber(last_place(s, #s, byte(what)))
+    return at > 0 and #s - at + 2 or 0
 end
 
 function T.width(s)

@@ -96,6 +96,9 @@ size_t caret_mumps__occurrences(const char *s, size_t n, const char *d, size_t n
  * map[257] on stand those, if they are no more than FEW.  The length in out, which has room for n. */
 size_t caret_mumps__translate(const char *s, size_t n, const int16_t *map, char *out);
 
+/* Where in s the byte c is last, from 1 on; 0: it is not there. */
+size_t caret_mumps__last(const char *s, size_t n, int c);
+
 void caret_mumps__reverse(const char *s, size_t n, char *out);
 
 /* MurmurHash3 of 128 bits, its two halves. */
