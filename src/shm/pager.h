@@ -33,6 +33,7 @@ struct caret__pager {
     /* pages of the file below it stay as they were when they were verified (caret__file_keep) */
     uint32_t kept;
     bool shared;
+    uint32_t warm; /* private: the leaf that a change came to last */
     /* owner of hints: different for every attach and every private store, and spread (api/node.h) */
     uint64_t id;
 };

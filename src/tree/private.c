@@ -2,13 +2,14 @@
  * private.c - a tree on private memory: local variables, write buffers.
  *
  * The same code as the shared tree with the simplest pager: page number = slot in
- * one block of memory that doubles, nobody else looks, nothing is undone.  Each
+ * one area of memory that doubles (base/area.h), nobody else looks, nothing is undone.  Each
  * change raises the store's own counter, which serves as LSN: a remembered leaf
  * is valid while its page's version is the remembered one.  What a change can take
  * is allocated before it begins, so it fails before or not at all.
  */
 #include <stdlib.h>
 
+#include "base/area.h"
 #include "base/error.h"
 #include "shm/memory.h"
 #include "tree/tree.h"
@@ -20,6 +21,12 @@ static _Atomic uint64_t next_id = 1; /* ids of shared stores have the top bit */
 
 #define MUCH ((64u << 20) / CARET__PAGE_SIZE) /* pages: from then on it grows by a quarter; arbitrary */
 
+/* What the first n pages take. */
+static size_t bytes_of(uint32_t n)
+{
+    return (size_t)n * CARET__PAGE_SIZE;
+}
+
 static int nomem(size_t bytes)
 {
     return caret__fail(CARET_E_NOMEM, "no memory for %zu bytes of local data, or of a transaction's changes",
@@ -30,15 +37,11 @@ static int nomem(size_t bytes)
 static int grow(struct caret__private *t, uint32_t n)
 {
     struct caret__pager *pg = &t->pg;
-    size_t bytes = (size_t)n * CARET__PAGE_SIZE, words = CARET__BITMAP_WORDS(n);
+    size_t bytes = bytes_of(n), words = CARET__BITMAP_WORDS(n);
     uint32_t old = t->pages;
 
     if (n > LIMIT_PAGES || !caret__memory_has((uint64_t)(n - old) * CARET__PAGE_SIZE))
         return nomem(bytes);
-    uint8_t *arena = realloc(pg->arena, bytes);
-    if (arena == NULL)
-        return nomem(bytes);
-    pg->arena = arena;
     struct caret__pte *ptab = realloc(pg->ptab, n * sizeof *ptab);
     if (ptab == NULL)
         return nomem(n * sizeof *ptab);
@@ -47,6 +50,11 @@ static int grow(struct caret__private *t, uint32_t n)
     if (map == NULL)
         return nomem(words * 8);
     t->freemap = map;
+    uint8_t *arena =
+        caret__area_resize(pg->arena, bytes_of(old), bytes); /* last: `pages` tells how long it is */
+    if (arena == NULL)
+        return nomem(bytes);
+    pg->arena = arena;
     memset(ptab + old, 0, (n - old) * sizeof *ptab);
     memset(map + CARET__BITMAP_WORDS(old), 0, (words - CARET__BITMAP_WORDS(old)) * 8);
     for (uint32_t i = old > 0 ? old : 1; i < n; i++) /* page 0 means "none" in hints */
@@ -107,7 +115,7 @@ static void free_blocks(struct caret__private *t)
 void caret__private_destroy(struct caret__private *t)
 {
     free_blocks(t);
-    free(t->pg.arena);
+    caret__area_free(t->pg.arena, bytes_of(t->pages));
     free(t->pg.ptab);
     free(t->freemap);
     memset(t, 0, sizeof *t);
@@ -131,7 +139,7 @@ void caret__private_clear(struct caret__private *t)
     if (clear_leaf(t))
         return;
     if (t->pages > 4 * FIRST_PAGES) { /* give most of the memory back; shrinking may move the blocks */
-        uint8_t *arena = realloc(t->pg.arena, (size_t)FIRST_PAGES * CARET__PAGE_SIZE);
+        uint8_t *arena = caret__area_resize(t->pg.arena, bytes_of(t->pages), bytes_of(FIRST_PAGES));
         if (arena != NULL) {
             t->pg.arena = arena;
             t->ts.npages = FIRST_PAGES;

@@ -32,6 +32,15 @@ union scratch {
 
 /* ------------------------------------------------------------------ descent */
 
+/* Of a private store, where nobody looked for the key before the change; after the last one's leaf is in the caches. */
+static inline void ask_leaf(struct caret__pager *pg, uint32_t pgno)
+{
+    if (pg->warm != pgno && pgno < pg->max_pages)
+        caret__page_ask(
+            caret__page_at(pg, pgno, atomic_load_explicit(&pg->ptab[pgno].word, memory_order_relaxed)));
+    pg->warm = pgno;
+}
+
 uint32_t caret__descend(const struct caret__w *w, const uint8_t *key, size_t len, struct caret__path *path)
 {
     uint32_t pgno = atomic_load_explicit(&w->pg->ts->root, memory_order_relaxed);
@@ -52,6 +61,8 @@ uint32_t caret__descend(const struct caret__w *w, const uint8_t *key, size_t len
         unsigned i = caret__page_child_index(p, key, len);
         path->idx[d] = (uint16_t)i;
         pgno = caret__page_child(p, i);
+        if (p->level == 1 && !w->pg->shared)
+            ask_leaf(w->pg, pgno);
     }
 }
 
