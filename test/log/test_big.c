@@ -7,6 +7,7 @@
 
 #include "base/fault.h"
 #include "open/open.h"
+#include "page/page.h"
 
 #define EACH 40 /* bytes of a value */
 
@@ -681,6 +682,79 @@ static void killed_at_any_moment_it_is_whole(void **state)
     print_message("%u kills, %u sets: %u transactions were there\n", kills, many, done);
 }
 
+/*
+ * Every second leaf is killed, and what is set in its place goes to the full one after it, which is copied for it and
+ * cut.  An assertion tells when that takes more than was counted (in builds that have them).
+ */
+#define PLACES   60
+#define A_LEAF   4
+/* Bytes of a value, beside slot, head, key and prefix. */
+#define A_FOURTH (CARET__PAGE_USABLE / A_LEAF - 16u)
+
+static void in_leaf(caret_node_buf *n, int64_t leaf, int64_t i)
+{
+    OK(caret_node_var(&n->node, sizeof *n, "^x", 2));
+    OK(caret_node_child_int(&n->node, sizeof *n, &n->node, leaf));
+    if (i >= 0)
+        OK(caret_node_child_int(&n->node, sizeof *n, &n->node, i));
+}
+
+static void set_in_leaf(caret_session *s, int64_t leaf, int64_t i)
+{
+    caret_node_buf n;
+
+    in_leaf(&n, leaf, i);
+    OK(caret_set(s, &n.node, text, text_of(leaf, A_FOURTH, text)));
+}
+
+static void kill_in_leaf(caret_session *s, int64_t leaf, int64_t i)
+{
+    caret_node_buf n;
+
+    in_leaf(&n, leaf, i);
+    OK(caret_kill(s, &n.node));
+}
+
+/* Every second one with room for one more. */
+static void make_leaves(caret_session *s)
+{
+    for (int64_t leaf = 0; leaf < PLACES; leaf++)
+        for (int64_t i = 0; i < A_LEAF; i++)
+            set_in_leaf(s, leaf, i);
+    for (int64_t leaf = 0; leaf < PLACES; leaf += 2)
+        kill_in_leaf(s, leaf, A_LEAF - 1);
+}
+
+static void sets_for_killed_leaves_find_what_was_counted(void **state)
+{
+    caret_session *s;
+    caret_node_buf n;
+    int data;
+
+    (void)state;
+    caret_db *db = open_db();
+    OK(caret_session_open(db, &s));
+    make_leaves(s);
+    OK(caret_checkpoint(db)); /* so that all that is touched is copied */
+    OK(caret_begin(s, 0));
+    for (int64_t leaf = 0; leaf < PLACES; leaf += 2) {
+        kill_in_leaf(s, leaf, 0);
+        kill_in_leaf(s, leaf, 1);
+        kill_in_leaf(s, leaf, 2);
+        set_in_leaf(s, leaf, 9);
+    }
+    OK(caret_commit(s));
+    for (int64_t leaf = 0; leaf < PLACES; leaf++)
+        for (int64_t i = 0; i < 10; i++) {
+            in_leaf(&n, leaf, i);
+            OK(caret_data(s, &n.node, &data));
+            assert_int_equal(data, leaf % 2 == 0 ? i == 9 : i < A_LEAF);
+        }
+    caret_session_close(s);
+    check(db);
+    OK(caret_close(db));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -697,6 +771,7 @@ int main(void)
         TEST(a_death_while_it_makes_the_log_longer_leaves_all_or_nothing),
         TEST(a_transaction_beyond_the_arena_is_refused_and_changes_nothing),
         TEST(many_kills_beside_a_set_take_only_what_they_find),
+        TEST(sets_for_killed_leaves_find_what_was_counted),
         TEST(a_transaction_beyond_the_log_is_refused_and_changes_nothing),
     };
     cmocka_set_test_filter(getenv("CARET_BIG_TEST"));
