@@ -1,7 +1,9 @@
 """The extension caret._core: the engine and the binding, with nothing but a C compiler.
 
 In a checkout the engine is two folders up; in an sdist it is in the folder engine/, where the command sdist copies it.
-Its files are compiled side by side, on all processors.
+Its files are compiled side by side, on all processors, and not as one unit that includes them all: static functions of
+several files have the same names, and tools/amalgamate.lua, which tells them apart, needs Lua.  What that costs is 3 %
+of a get and of a step, 4 % of a child, 6 % of a transaction and 10 % of a set, beside the module of `make`.
 """
 
 import os
