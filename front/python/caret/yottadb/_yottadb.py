@@ -274,7 +274,7 @@ def _beside(varname: Text, subsarray: Subs, function: str, which: str) -> bytes:
         if name is None:
             raise node_end()
         return name.encode()
-    if which == "previous" and _ends_empty(subsarray):
+    if which == "previous" and subsarray is not None and _ends_empty(subsarray):
         if arguments.name(varname).startswith("$"):
             _place(varname, subsarray, function)  # which tells what is wrong with it
         found = _step(varname, subsarray[:-1], function, "last")
