@@ -294,7 +294,12 @@ static PyObject *with_view(PyObject *self, PyObject *view)
 
 /* ----------------------------------------------------------- the class */
 
-static PyMethodDef own_methods[] = {{"_with", with_view, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+static PyMethodDef own_methods[] = {
+    {"_with", with_view, METH_O, NULL},
+    {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS,
+     "caret.Node[str], as the type of an argument"},
+    {NULL, NULL, 0, NULL},
+};
 
 #define PLACE(i) (void *)(uintptr_t)&places[i]
 static PyGetSetDef own_getset[] = {

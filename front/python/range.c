@@ -284,6 +284,8 @@ static PyMethodDef methods[] = {
     {"kill", kill, METH_NOARGS, "Kill these children, with all below them: one atomic change."},
     {"count", count, METH_NOARGS, "How many children there are."},
     {"__reversed__", backwards, METH_NOARGS, NULL},
+    {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS,
+     "caret.Range[str], as the type of an argument"},
     {NULL, NULL, 0, NULL},
 };
 static PyType_Slot slots[] = {

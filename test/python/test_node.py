@@ -144,6 +144,20 @@ class Classes(Case):
         def value(self):
             return super().value.upper()
 
+    def test_types_of_values_can_be_named(self):
+        """As the stubs say them: annotations are evaluated."""
+
+        def first(node: caret.Node[str], below: caret.Range[str]) -> "caret.Node[bytes] | None":
+            return None
+
+        self.assertEqual(first.__annotations__["node"].__origin__, caret.Node)
+        self.assertEqual(caret.Range[int].__args__, (int,))
+
+        class Typed(caret.Node[str]):
+            pass
+
+        self.assertIs(type(Typed(self.n)[1]), Typed)
+
     def test_an_error_of_a_setter_is_told(self):
         with self.assertRaisesRegex(AttributeError, "^mine$"):
             self.Shy(self.n).age = 2

@@ -93,7 +93,7 @@ def swallowed(call):
     """For calls that raise even when all goes well."""
     try:
         call()
-    except (caret.Error, caret.Rollback, caret.Restart, TypeError, StopIteration):
+    except (caret.Error, caret.Rollback, caret.Restart, AttributeError, TypeError, StopIteration):
         pass
 
 
@@ -126,6 +126,7 @@ NODE = {
     "lock": lambda t: entered(t.n.lock(1)), "acquire": lambda t: t.n.acquire(0) and t.n.release(),
     "release": lambda t: swallowed(t.n.release), "wait": lambda t: t.n.wait(0),
     "__copy__": lambda t: copy.copy(t.n[1]), "__deepcopy__": lambda t: copy.deepcopy(Oak(t.n[1])),
+    "__class_getitem__": lambda t: caret.Node[str],
 }
 RANGE = {
     "__iter__": lambda t: list(t.n[1:3]), "__reversed__": lambda t: list(reversed(t.n[1:3])),
@@ -133,6 +134,7 @@ RANGE = {
     "nodes": lambda t: list(t.n[1:].nodes()), "reversed": lambda t: list(t.n[TEXT:].reversed(2)),
     "limit": lambda t: list(t.n["a":].limit(2)), "kill": lambda t: t.n["z":"zz"].kill(), "count": lambda t: t.n[1:3].count(),
     "__copy__": lambda t: copy.copy(t.n[1:3]), "__deepcopy__": lambda t: copy.deepcopy(t.n[1:3]),
+    "__class_getitem__": lambda t: caret.Range[str],
 }
 OWNER = {
     "path": lambda t: t.db.path, "options": lambda t: t.db.options, "closed": lambda t: t.db.closed,
@@ -163,8 +165,10 @@ HIDDEN = {  # what the stubs do not have, and programs use all the same
     "==": lambda t: (t.n == t.n[1], t.n != 5), "_put": lambda t: t.n["p"]._put("x", 8, "y"), "raise": lambda t: swallowed(
         lambda: t.n[None]), "raise value": lambda t: swallowed(lambda: t.n.set(None)),
     "raise name": lambda t: swallowed(lambda: t.db["bad name"]), "long": lambda t: (t.n["l"].set("x" * 100000), t.n["l"].value),
+    "short": lambda t: (t.n["s"].set("short"), [t.n["s"].value for _ in range(3)]), "no such attribute": lambda t: swallowed(
+        lambda: setattr(t.n, "no", 1)), "locals": lambda t: t.db["l"].settree({"a": 1}),
 }
-RAISES = ("release", "rollback", "restart", "raise", "raise value", "raise name", "pickle", "pickle range")
+RAISES = ("release", "rollback", "restart", "raise", "raise value", "raise name", "no such attribute", "pickle", "pickle range")
 PLAIN = {"Database": {**OWNER, "session": session_of}, "Session": OWNER, "Node": NODE, "Range": RANGE, "": MODULE}
 
 
