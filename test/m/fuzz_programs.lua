@@ -59,7 +59,7 @@ local function differ(a, b)
 end
 
 -- What docs/m.md lists under "What differs from YottaDB", as far as the text of a program can tell. In
--- commands that both have & or ! and call something all operands are evaluated there.
+-- commands that both have & or ! and call something all operands are evaluated there. Indirection counts.
 local function is_listed(code)
     for _, line in ipairs(code) do
         local literal = line:match("x \"(.*)$")
@@ -67,7 +67,9 @@ local function is_listed(code)
             return true
         end
         for command in line:gmatch("%S+") do
-            if command:find("[&!]") and (command:find("$$", 1, true) or command:find("$s(", 1, true)) then
+            local calls = command:find("$$", 1, true) or command:find("$s(", 1, true)
+                or command:find("@", 1, true)
+            if command:find("[&!]") and calls then
                 return true
             end
         end
@@ -198,12 +200,21 @@ local function judge(seed, which, case, theirs, ours, program)
     return 1
 end
 
+-- A batch that takes too long on a busy machine is cut off: what differs is run once more, by itself.
+local in_company = 0
+local function differs_alone(case, program)
+    local theirs, ours = run_pair(suite_of({ case.code }), program)
+    local is = differ(theirs[1], ours[1])
+    in_company = in_company + (is and 0 or 1)
+    return is
+end
+
 local function run_batch(seed, n, which, program)
     local suite = programs.suite(seed, n, which)
     local theirs, ours = run_pair(suite, program)
     local bad = 0
     for i, case in ipairs(suite.cases) do
-        if differ(theirs[i], ours[i]) then
+        if differ(theirs[i], ours[i]) and differs_alone(case, program) then
             bad = bad + judge(seed, which, case, theirs[i], ours[i], program)
         end
     end
@@ -232,6 +243,6 @@ for _, which in ipairs(modes) do
         bad = bad + run_batch(seed + at, math.min(batch, count - at), which, program)
     end
 end
-local result = "%d programs of each of %d kinds, %d differ, %d as docs/m.md has it"
-print(result:format(count, #modes, bad, listed))
+local result = "%d programs of each of %d kinds, %d differ, %d as docs/m.md has it, %d in their batch only"
+print(result:format(count, #modes, bad, listed, in_company))
 os.exit(bad == 0 and 0 or 1)
