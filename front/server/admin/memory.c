@@ -97,5 +97,8 @@ int serve__cmd_memory_help(struct serve__call *q)
 int serve__cmd_lolwut(struct serve__call *q)
 {
     static const char text[] = "Redis ver. " SERVE__REDIS_VERSION "\n";
+    int64_t version;
+    if (q->argc >= 3 && serve__is(&q->argv[1], "version") && !serve__read_integer(&q->argv[2], &version))
+        return SERVE__E_INTEGER;
     return serve__verbatim(q, "txt", text, sizeof text - 1);
 }

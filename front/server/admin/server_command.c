@@ -86,8 +86,12 @@ int serve__cmd_replconf(struct serve__call *q)
 
 int serve__cmd_replicaof(struct serve__call *q)
 {
-    bool none = serve__is(&q->argv[1], "no") && serve__is(&q->argv[2], "one");
-    return none ? serve__ok(q) : no_replication(q);
+    int64_t port;
+    if (serve__is(&q->argv[1], "no") && serve__is(&q->argv[2], "one"))
+        return serve__ok(q);
+    if (!serve__read_integer(&q->argv[2], &port) || port < 0 || port > 65535)
+        return serve__fail(q, "ERR Invalid master port");
+    return no_replication(q);
 }
 
 int serve__cmd_slaveof(struct serve__call *q)
