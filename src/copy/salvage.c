@@ -96,6 +96,7 @@ struct salvage {
     uint32_t epoch;                      /* chosen; 0 = none */
     const struct caret__meta *root_meta; /* of that epoch, NULL = not there */
     bool walk_whole;                     /* nothing in the way of the walk was damaged */
+    uint64_t beyond;                     /* pages of the tree that would be after the last one */
     struct leaves sure, doubtful;
     struct caret__salvage_log log;
     struct caret__salvage_counts *counts;
@@ -316,6 +317,8 @@ static void walk(struct salvage *s, uint32_t pgno, unsigned level)
         s->walk_whole &= level == 0; /* of a leaf nothing hangs that could be elsewhere */
         if (pgno < s->npages)
             s->is[pgno] |= IS_USED;
+        else
+            s->beyond++;
         return;
     }
     s->is[pgno] |= IS_REACHED;
@@ -626,7 +629,10 @@ static void report_pages(struct salvage *s)
     }
     if (lost > LISTED)
         caret__report(s->report, s->cap, "... and %llu more\n", (unsigned long long)(lost - LISTED));
-    s->counts->lost_pages = lost;
+    if (s->beyond > 0)
+        caret__report(s->report, s->cap, "pages of the tree that are lost, as the file was cut off: %llu\n",
+                      (unsigned long long)s->beyond);
+    s->counts->lost_pages = lost + s->beyond;
 }
 
 /* Is everything there that must be?  A slot that is damaged may have been the newest. */

@@ -449,6 +449,8 @@ static void cut_off_file(void **state)
         size_t expected = 0;
         expect_leaves(root, &found, &expected);
         assert_int_equal(from_before(&found), 0);
+        if (rc == CARET_OK) /* what was cut off was free */
+            assert_int_equal(found.n, truth.n);
         drop(&found);
     }
     forget_history();

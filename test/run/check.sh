@@ -75,6 +75,11 @@ dd if=/dev/zero of="$dir/bad.caret" bs=4096 count=8 conv=notrunc 2>/dev/null
 expect 1 "without meta slots too" salvage --sure "$dir/bad.caret" "$dir/worse.zwr"
 cmp -s "$dir/bad.zwr" "$dir/worse.zwr" || tail -n +3 "$dir/worse.zwr" | sort | cmp -s - "$dir/bad.lines"
 note $? "the same comes back"
+"$caret" set '^n' 1 --db "$dir/one.caret"
+head -c 20000 "$dir/one.caret" >"$dir/cut.caret"
+expect 1 "of a file that was cut off before its only leaf" salvage "$dir/cut.caret" "$dir/cut.zwr"
+grep -q 'the file was cut off: 1$' "$dir/out" && grep -q 'something is lost' "$dir/out"
+note $? "it is told that the leaf is lost"
 expect 3 "no file is overwritten" salvage "$db" "$dir/good.zwr"
 expect 2 "salvage needs two paths" salvage "$db"
 
