@@ -169,8 +169,10 @@ static bool text_line(struct serve__shared *s, char *text, size_t len, char *err
         wrong = line(s, &args, inner, sizeof inner);
     if (wrong != NULL && located)
         snprintf(error, cap, "%s", wrong);
+    else if (wrong != NULL && !split)
+        snprintf(error, cap, "%s", wrong);
     else if (wrong != NULL)
-        snprintf(error, cap, "%.*s: %s", split ? (int)args.v[0].len : 0, split ? args.v[0].data : "", wrong);
+        snprintf(error, cap, "%.*s: %s", (int)args.v[0].len, args.v[0].data, wrong);
     free(args.v);
     return wrong == NULL;
 }
@@ -181,6 +183,8 @@ bool serve__config_file(struct serve__shared *s, const char *path, char *error, 
     FILE *f = fopen(path, "re");
     if (f == NULL || (depth == 0 && realpath(path, s->config_file) == NULL)) {
         snprintf(error, cap, "%s: %s", path, strerror(errno));
+        if (f != NULL)
+            fclose(f);
         return false;
     }
     bool fine = true;
@@ -194,6 +198,10 @@ bool serve__config_file(struct serve__shared *s, const char *path, char *error, 
         else if (!fine)
             snprintf(error, cap, "%s:%d: %s", path, n, wrong);
         located = !fine;
+    }
+    if (fine && ferror(f)) { /* of a folder nothing can be read */
+        snprintf(error, cap, "%s: %s", path, strerror(errno));
+        fine = false;
     }
     fclose(f);
     return fine;

@@ -49,6 +49,10 @@ static bool listen_error(const char *at, int port)
     int error = errno;
     snprintf(where, sizeof where, port != 0 ? "%s, port %d" : "%s", at, port);
     errno = error;
+    if (error == EADDRNOTAVAIL) {
+        serve__log("%s: this machine has no such address: give one that it has with --bind", where);
+        return false;
+    }
     if (error != EADDRINUSE)
         return socket_error(where);
     serve__log("%s: %s: another server listens there; end it, or choose another with %s", where,
@@ -144,8 +148,8 @@ static int add_addresses(const struct serve__listen *l, int port, enum serve__wa
         *a = (struct address){.way = way, .port = port, .optional = *one == '-'};
         snprintf(a->text, sizeof a->text, "%s", one + a->optional);
         if (!parse_address(a->text, port, &a->a, &a->len)) {
-            errno = EINVAL;
-            socket_error(a->text);
+            serve__log("%s: no IP address: --bind takes those of this machine, such as 127.0.0.1 or ::1",
+                       a->text);
             return -1;
         }
     }

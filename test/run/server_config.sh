@@ -37,7 +37,7 @@ refused 'include: the file can' 'include /nonexistent/file'
 refused 'timeout: Bad directive' 'timeout'
 refused 'sentinel directive while not in sentinel mode' 'sentinel x'
 refused 'too many files that include files' "include $dir/bad.conf"
-refused 'Unbalanced quotes' 'requirepass "x'
+refused 'bad.conf:1: Unbalanced quotes' 'requirepass "x'
 refused 'argument must be between 0 and 65535' 'port 65536'
 refused 'map-prefix: the second word is the name of a global' 'map-prefix user: user :'
 refused 'map-prefix: the second word is the name of a global' 'map-prefix user: ^redis1 :'
@@ -47,6 +47,15 @@ printf 'user a on\nuser a off\n' >"$dir/two.conf"
 refused 'two.conf:2: user: Duplicate user found' "include $dir/tw*.conf"
 printf 'aclfile %s/users\nuser a on\n' "$dir" >"$dir/both.conf"
 refused 'users are either lines of redis.conf or in an aclfile' "include $dir/both.conf"
+refused 'Is a directory' "include $dir"
+keep "$server" "$dir/x.caret" --config "$dir" --shm-dir "$dir" --port 0 --unix "$dir/s"
+status=$?
+[ $status = 2 ] && grep -qF "$dir: Is a directory" "$dir/err"
+note $? "a folder is not a configuration: status $status"
+keep "$server" "$dir/x.caret" --bind nohost --shm-dir "$dir" --port 1
+status=$?
+[ $status = 3 ] && grep -qF 'nohost: no IP address: --bind takes' "$dir/err"
+note $? "a name is not an address: status $status"
 rm -f "$dir"/*.conf
 
 # ask socket word...: what the server there answers, an array as its elements with spaces
