@@ -33,12 +33,15 @@
 #include "web/http.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <lauxlib.h>
 
@@ -462,6 +465,25 @@ static const char *resolve(lua_State *L, struct sockaddr_storage *a)
     return NULL;
 }
 
+/* Why did it not start?  The library does not tell. */
+static const char *why_not(const struct sockaddr_storage *a, bool tls)
+{
+    socklen_t len = a->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    int yes = 1, fd = socket(a->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool bound = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+                 bind(fd, (const struct sockaddr *)a, len) == 0 && listen(fd, 1) == 0;
+    int error = errno;
+
+    if (fd >= 0)
+        close(fd);
+    if (bound)
+        return tls ? "--cert and --key can't be used: both are PEM, and belong together"
+                   : "can't listen there";
+    return error == EADDRINUSE      ? "the port is in use: choose another with --port"
+           : error == EADDRNOTAVAIL ? "this machine has no such address"
+                                    : strerror(error);
+}
+
 static int http_open(lua_State *L)
 {
     struct sockaddr_storage a = {0};
@@ -483,7 +505,7 @@ static int http_open(lua_State *L)
     lua_pushvalue(L, 1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, s);
     start(s, &a, field(L, "key"), field(L, "certificate"));
-    return s->daemon != NULL ? 1 : failed(L, "can't listen there: is the port in use?");
+    return s->daemon != NULL ? 1 : failed(L, why_not(&a, field(L, "key") != NULL));
 }
 
 static struct server *check(lua_State *L)

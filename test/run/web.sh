@@ -15,6 +15,29 @@ if grep -q 'is not installed\|has no page' "$dir/err"; then
     exit 77
 fi
 
+# refused text option...: it does not start, and says why
+refused()
+{
+    text=$1
+    shift
+    expect 3 "not with $*" web --db "$dir/try.caret" "$@"
+    grep -qF -- "$text" "$dir/err"
+    note $? "as $text"
+}
+
+echo nonsense >"$dir/bad.pem"
+mkfifo "$dir/end"
+refused "--cert and --key can't be used" --port 0 --cert "$dir/bad.pem" --key "$dir/bad.pem"
+python3 -c 'import socket, sys
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+sys.stdin.read()' <"$dir/end" >"$dir/port" &
+exec 3>"$dir/end"
+soon test -s "$dir/port"
+refused 'the port is in use' --port "$(cat "$dir/port")"
+exec 3>&-
+wait $!
+
 for test in "$source"/test/web/test_*.py; do
     keep python3 "$test"
     note $? "$(basename "$test")"
