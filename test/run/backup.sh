@@ -56,6 +56,16 @@ expect 0 "a time" restore "$dir/b.caret" "$dir/r4.caret" --archive "$dir/empty" 
 grep -q 'the archive ends with the backup' "$dir/err"
 note $? "that it does not reach is told"
 expect 2 "what is not a time" restore "$dir/b.caret" "$dir/r5.caret" --archive "$dir/empty" --time yesterday
+expect 2 "nor is there a 13th month" restore "$dir/b.caret" "$dir/r5.caret" --archive "$dir/empty" \
+    --time '2026-13-01 08:30'
+expect 2 "nor the 30th of February" restore "$dir/b.caret" "$dir/r5.caret" --archive "$dir/empty" \
+    --time '2026-02-30 08:30'
+expect 2 "nor an hour 24" restore "$dir/b.caret" "$dir/r5.caret" --archive "$dir/empty" --time '2026-02-20 24:30'
+grep -q 'no such time as 2026-02-20 24:30' "$dir/err"
+note $? "it says which"
+expect 3 "nothing is copied onto a folder" backup "$dir/empty" --db "$db"
+grep -q 'is a folder' "$dir/err"
+note $? "and nothing would replace it"
 expect 2 "a place needs an archive" restore "$dir/b.caret" "$dir/r5.caret" --lsn 5
 expect 1 "no backup" restore "$dir/err" "$dir/r5.caret"
 

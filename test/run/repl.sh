@@ -129,6 +129,8 @@ complains "p.lua:6: oh"
 want=3 # as every file that can't be read
 usage run "$dir/none.lua"
 complains "none.lua"
+usage run "$dir"
+complains "$dir is a folder"
 want=1
 echo 'x y' >"$dir/bad.lua"
 usage run "$dir/bad.lua"

@@ -138,6 +138,8 @@ try 3 dump --db none.caret
 try 0 dump --db golden.caret --readonly
 try 3 dump --db golden.caret -o golden.zwr
 says 'is there already'
+try 3 dump --db golden.caret -o none/golden.zwr
+says ' none/golden.zwr: No such file'
 try 0 dump --db golden.caret -o golden.copy
 try 0 dump --db golden.caret -o golden.copy --overwrite
 cp golden.copy golden.first

@@ -36,7 +36,7 @@ end
 local function dump_to_file(o, db, path)
     local partial = ("%s-partial-%d"):format(path, host.getpid())
     local fd, text = transfer.open(partial, "n")
-    if not fd then command.fail(("%s: %s"):format(partial, text)) end
+    if not fd then command.fail(("%s: %s"):format(o.output, text)) end
     local ok, count, wrong = pcall(dump_and_close, o, db, fd)
     if ok and count then
         local published, why = transfer.publish(partial, path, o.overwrite)

@@ -8,6 +8,12 @@ local progress = require "tool.lib.progress"
 local function seconds(text)
     local y, m, d, h, min, s = text:match("^(%d%d%d%d)-(%d%d)-(%d%d)[ T](%d%d):(%d%d):?(%d?%d?)$")
     if not y then command.usage("a time looks like 2026-11-21 08:30:00, not " .. text) end
+    -- os.time takes the 13th month for the first one of the next year
+    local day = os.date("%Y-%m-%d", os.time {year = y, month = m, day = d, hour = 12})
+    local fine = tonumber(h) < 24 and tonumber(min) < 60 and (tonumber(s) or 0) < 60
+    if not fine or day ~= ("%s-%s-%s"):format(y, m, d) then
+        command.usage("there is no such time as " .. text)
+    end
     return os.time {year = y, month = m, day = d, hour = h, min = min, sec = s ~= "" and s or 0}
 end
 

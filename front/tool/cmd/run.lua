@@ -3,6 +3,7 @@
 local caret = require "caret"
 local command = require "tool.lib.command"
 local host = require "caret.host"
+local transfer = require "caret.transfer"
 
 local function explain(wrong_value)
     if type(wrong_value) ~= "string" then return wrong_value end
@@ -26,6 +27,8 @@ local function look_for(path)
     local file, wrong = io.open(path)
     if not file then command.fail(wrong, 3) end
     file:close()
+    local _, kind = transfer.resolve(path)
+    if kind == "folder" then command.fail(path .. " is a folder", 3) end
 end
 
 local function run(o)
