@@ -8,7 +8,8 @@
  * ask the lock file: one that came by another path (a second mount of the file
  * alone) has another lock file, and one that may only read the data file has none.
  *
- *   first opener   locks all of them; gives back all but its slot's when it is open
+ *   first opener   locks all of them, and reads the meta pages after that; gives back all but its slot's
+ *                  when it is open
  *   joiner         locks the byte of its slot
  *   last closer    locks the last byte; all go with the descriptor
  *   reader         locks nothing: it asks which are *write*-locked

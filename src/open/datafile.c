@@ -367,18 +367,14 @@ static int make_in_memory(struct caret__engine *e)
     return fill(e, caret__fd(&e->data_fd));
 }
 
-int caret__data_open(struct caret__engine *e, struct caret__start *start)
+int caret__data_read(struct caret__engine *e, struct caret__start *start)
 {
     CARET__ASSERT(e->observes || caret__holds(&e->lock_fd));
     struct stat *st = &start->st;
 
-    start->created = false;
-    int rc = caret__in_memory(e) ? make_in_memory(e) : open_at_path(e, start);
-    if (rc != CARET_OK)
-        return rc;
     if (fstat(caret__fd(&e->data_fd), st) != 0)
         return caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened", e->path);
-    rc = caret__meta_read(caret__fd(&e->data_fd), e->path, (uint64_t)st->st_size, &start->pair);
+    int rc = caret__meta_read(caret__fd(&e->data_fd), e->path, (uint64_t)st->st_size, &start->pair);
     if (rc != CARET_OK)
         return rc;
     e->dev = start->id.dev = st->st_dev;
@@ -388,4 +384,13 @@ int caret__data_open(struct caret__engine *e, struct caret__start *start)
     start->id.mode = st->st_mode;
     memcpy(start->id.uuid, start->pair.meta.uuid, sizeof start->id.uuid);
     return CARET_OK;
+}
+
+int caret__data_open(struct caret__engine *e, struct caret__start *start)
+{
+    CARET__ASSERT(e->observes || caret__holds(&e->lock_fd));
+
+    start->created = false;
+    int rc = caret__in_memory(e) ? make_in_memory(e) : open_at_path(e, start);
+    return rc == CARET_OK ? caret__data_read(e, start) : rc;
 }

@@ -207,6 +207,8 @@ static int open_first(struct caret__engine *e, struct caret__start *start)
 {
     int rc = caret__data_claim(e);
 
+    if (rc == CARET_OK) /* until now one that came by another path may have had it open and changed it */
+        rc = caret__data_read(e, start);
     if (rc == CARET_OK)
         caret__rights_follow(e); /* of the lock file: others may be waiting for the right to open it */
     if (rc == CARET_OK)

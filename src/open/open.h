@@ -75,6 +75,9 @@ int caret__data_look(const struct caret__engine *e, struct stat *st);
  * e->ino and *start. */
 int caret__data_open(struct caret__engine *e, struct caret__start *start);
 
+/* Under the gate: fill *start anew, but for `created`, from the data file that is open. */
+int caret__data_read(struct caret__engine *e, struct caret__start *start);
+
 /* NETFS, SHM: not a folder for shared memory. */
 int caret__shm_dir_look(const struct caret__engine *e);
 

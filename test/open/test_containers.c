@@ -4,7 +4,9 @@
  */
 #include "support/database.h"
 
+#include "base/fault.h"
 #include "support/apart.h"
+#include "support/points.h"
 
 #include <grp.h>
 #include <sched.h>
@@ -326,6 +328,55 @@ static void second_mounts_are_refused_or_shared(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* One has read the file and not claimed it yet, while another opens it by its own path, changes and closes it. */
+static void with_two_who_open_in_turns(void)
+{
+    char other_path[88], first[sizeof path];
+    int status;
+
+    snprintf(other_path, sizeof other_path, "%s/other.caret", second);
+    snprintf(first, sizeof first, "%s", path);
+    close(open(other_path, O_CREAT | O_WRONLY, 0644));
+    CHILD(mount(path, other_path, NULL, MS_BIND, NULL) == 0);
+    pid_t late = fork();
+    if (late == 0) {
+        snprintf(path, sizeof path, "%s", other_path);
+        caret__fault_arm("open_data", 1, CARET__FAULT_STOP);
+        caret_db *db = open_db();
+        CHILD(count(db, 0, 10) == 400);
+        check(db);
+        CHILD(caret_close(db) == CARET_OK);
+        _exit(0);
+    }
+    CHILD(late > 0 && waitpid(late, &status, WUNTRACED) == late && WIFSTOPPED(status));
+    caret_db *db = open_db();
+    put(db, 20, 400, 10);
+    CHILD(caret_close(db) == CARET_OK);
+    CHILD(kill(late, SIGCONT) == 0 && waitpid(late, &status, 0) == late && status == 0);
+    snprintf(path, sizeof path, "%s", first);
+    db = open_db();
+    CHILD(count(db, 0, 10) == 400);
+    check(db);
+    CHILD(caret_close(db) == CARET_OK);
+}
+
+static void what_was_read_before_the_claim_is_read_again(void **state)
+{
+    (void)state;
+    need_points();
+    if (!may_have_own_mounts())
+        skip();
+    caret_db *db = open_db();
+    put(db, 0, 20, 10);
+    OK(caret_close(db));
+    snprintf(second, sizeof second, "%s-2", dir);
+    assert_int_equal(mkdir(second, 0755), 0);
+    with_own_mounts(with_two_who_open_in_turns);
+    char command[200];
+    snprintf(command, sizeof command, "rm -rf --one-file-system %s", second);
+    assert_int_equal(system(command), 0);
+}
+
 /* A process that is being killed has its locks taken back one after the other: that is not a second mount. */
 static void those_who_die_are_no_second_mount(void **state)
 {
@@ -608,6 +659,7 @@ int main(int argc, char **argv)
         TEST(locks_of_the_dead_in_another_pid_namespace_are_freed),
         TEST(another_containers_memory_is_told_as_the_reason),
         TEST(second_mounts_are_refused_or_shared),
+        TEST(what_was_read_before_the_claim_is_read_again),
         TEST(those_who_die_are_no_second_mount),
         TEST(users_of_a_group_share_whatever_their_umask),
         TEST(memory_of_another_users_segment_is_given_back),
