@@ -167,9 +167,7 @@ static bool text_line(struct serve__shared *s, char *text, size_t len, char *err
         wrong = "Unbalanced quotes in configuration line";
     else if (args.n > 0)
         wrong = line(s, &args, inner, sizeof inner);
-    if (wrong != NULL && located)
-        snprintf(error, cap, "%s", wrong);
-    else if (wrong != NULL && !split)
+    if (wrong != NULL && (located || !split))
         snprintf(error, cap, "%s", wrong);
     else if (wrong != NULL)
         snprintf(error, cap, "%.*s: %s", (int)args.v[0].len, args.v[0].data, wrong);

@@ -145,7 +145,7 @@ static int take_options(const char *function, const caret_options *given, caret_
     if (rc != CARET_OK)
         return rc;
     if (o->log_size != 0 && (o->log_size < CARET__LOG_MIN || o->log_size > CARET__LOG_MAX))
-        return caret__fail(CARET_E_INVALID, "%s: option log_size is %zu; %u to %u bytes, or 0, are expected",
+        return caret__fail(CARET_E_INVALID, "%s: option log_size is %zu; %u to %u bytes are expected",
                            function, o->log_size, CARET__LOG_MIN, CARET__LOG_MAX);
     if (o->arena_limit > PTRDIFF_MAX)
         return caret__fail(CARET_E_INVALID, "%s: option arena_limit is %zu, more than memory can have",

@@ -102,6 +102,7 @@ usage words
 want=3
 usage repl "$dir/no/such/folder/x"
 usage repl --readonly "$dir/none.caret"
+complains '; --db or $CARET_DB names another'
 [ ! -e "$dir/none.caret" ]
 note $? "no database is made for a reader"
 printf 'db.node("^oaks").name.__\ndb.node("^oaks").__ = 1\n' | "$caret" repl --readonly "$db" >"$dir/out" 2>"$dir/err"

@@ -268,7 +268,8 @@ end
 
 --- The same, or fail.
 function command.open(o, create)
-    local db, text = command.try(o, create)
+    local db, text, name = command.try(o, create)
+    if name == "NOTFOUND" then text = text .. "; --db or $CARET_DB names another" end
     if not db then command.fail(text) end
     return db
 end
