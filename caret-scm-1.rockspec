@@ -40,6 +40,7 @@ build = {
         ["yottadb.special"] = "front/yottadb/lua/yottadb/special.lua",
         ["caret.core"] = {
             sources = {
+                "src/base/area.c",
                 "src/base/assert.c",
                 "src/base/away.c",
                 "src/base/crc32c.c",

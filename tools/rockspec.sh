@@ -1,6 +1,6 @@
 #!/bin/sh
 # tools/rockspec.sh: prints caret-scm-1.rockspec, whose list of sources must be what is there.
-# tools/rockspec.sh >caret-scm-1.rockspec after a file was added; the tests compare.
+# tools/rockspec.sh >caret-scm-1.rockspec after a file was added; tools/style.sh compares.
 cd "$(dirname "$0")/.." || exit 1
 cat <<'HEAD'
 -- Made by tools/rockspec.sh.  `luarocks make` builds the Lua module with nothing but a C compiler and Lua's

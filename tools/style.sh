@@ -344,12 +344,19 @@ check_links()
     done
 }
 
+# The rock lists all sources.
+check_rock()
+{
+    sh tools/rockspec.sh | cmp -s - caret-scm-1.rockspec ||
+        echo "caret-scm-1.rockspec lists other sources than there are: sh tools/rockspec.sh >caret-scm-1.rockspec"
+}
+
 passed=0
 failed=0
 skipped=0
 [ $# -eq 0 ] &&
     set -- format includes layers circles prefixes descriptors guards length assertions names scars words whitespace paths lua \
-        shell links
+        shell links rock
 for check in "$@"; do
     command -v "check_$check" >/dev/null || { echo "there is no step $check" >&2 && exit 2; }
     "check_$check" >"$scratch/printed"

@@ -144,8 +144,6 @@ else
 fi
 
 # ---- a rock
-sh "$source/tools/rockspec.sh" >new.rockspec && cmp -s new.rockspec "$source/caret-scm-1.rockspec"
-note $? "caret-scm-1.rockspec lists all sources (else: sh tools/rockspec.sh >caret-scm-1.rockspec)"
 if command -v luarocks >/dev/null; then
     mkdir rock && cp -r "$source/src" "$source/front" "$source/include" "$source/LICENSE" "$source/caret-scm-1.rockspec" rock
     (cd rock && luarocks --lua-version 5.4 --tree "$dir/tree" make --deps-mode none caret-scm-1.rockspec \

@@ -24,6 +24,8 @@ clean_tree()
     printf '#ifndef CARET_LOG_H\n#define CARET_LOG_H\n#endif\n' >"$tree/src/log/log.h"
     printf '# Title\n\n`base -> {tree, log} -> {lua, yottadb}`\n' >"$tree/README.md"
     printf '#!/bin/sh\necho yes\n' >"$tree/tools/yes.sh"
+    printf '#!/bin/sh\necho sources\n' >"$tree/tools/rockspec.sh"
+    echo sources >"$tree/caret-scm-1.rockspec"
     printf '# Title\n\nSee [the header](../include/caret.h).\n' >"$tree/docs/page.md"
 }
 
@@ -217,6 +219,8 @@ finds shell 'tools/yes.sh:[23]: '
 
 printf 'See [it](missing.md).\n' >"$tree/docs/page.md"
 finds links 'docs/page.md:1: link to missing.md'
+echo another >>"$tree/caret-scm-1.rockspec"
+finds rock 'lists other sources'
 
 # The symbols: a library with a stray name, an undeclared public one, and one missing.
 if command -v cc >/dev/null && command -v ar >/dev/null; then
