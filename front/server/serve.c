@@ -388,11 +388,8 @@ static void enter_folder(struct supervisor *v)
 {
     static char file[PATH_MAX], shm_dir[PATH_MAX];
     const char *db = getenv("CARET_DB");
-    if (strcmp(text_of(v, SERVE__CFG_dir), serve__config_default(SERVE__CFG_dir)) == 0) {
-        tell_folder(v);
-        tell_programs(v);
+    if (strcmp(text_of(v, SERVE__CFG_dir), serve__config_default(SERVE__CFG_dir)) == 0)
         return;
-    }
     if (v->o.file == NULL)
         v->o.file = db != NULL && *db != 0 ? db : "data.caret";
     v->o.file = from_anywhere(v->o.file, file);
@@ -401,6 +398,11 @@ static void enter_folder(struct supervisor *v)
     if (chdir(text_of(v, SERVE__CFG_dir)) != 0)
         serve__log("dir %s: %s: paths count from where the server was started", text_of(v, SERVE__CFG_dir),
                    strerror(errno));
+}
+
+static void settle(struct supervisor *v)
+{
+    enter_folder(v);
     tell_folder(v);
     tell_programs(v);
 }
@@ -414,7 +416,7 @@ static int run(struct supervisor *v)
     v->shared->nworkers = v->nworkers;
     if (serve__config_refused(v->shared, error, sizeof error) != NULL)
         return fail(error) ? 0 : 2;
-    enter_folder(v);
+    settle(v);
     if (!serve__background_begin(v->shared))
         return 3;
     raise_limit(v);

@@ -48,11 +48,11 @@ function match(node, next) {
 
 // What has a data-key is found by it, the rest by its place.
 function within(node, wanted) {
-    const keyed = new Map([...node.children].filter((child) => child.dataset.key !== undefined).map((child) => [child.dataset.key, child]));
+    const byKey = new Map([...node.children].filter((child) => child.dataset.key !== undefined).map((child) => [child.dataset.key, child]));
     let at = node.firstChild;
     for (const next of wanted) {
-        const key = next.dataset?.key, like = key === undefined ? at : keyed.get(key);
-        keyed.delete(key);
+        const key = next.dataset?.key, like = key === undefined ? at : byKey.get(key);
+        byKey.delete(key);
         if (like?.nodeName !== next.nodeName) { node.insertBefore(next, at); continue; }
         match(like, next);
         if (like === at) at = at.nextSibling;
