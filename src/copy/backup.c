@@ -247,8 +247,15 @@ static int cannot_create(const struct target *t)
     return caret__fail_errno(full ? CARET_E_DISKFULL : CARET_E_OPEN, "%s: cannot be created", t->path);
 }
 
+/* Something has that name. */
 static int exists(const struct target *t)
 {
+    struct stat st;
+
+    if (lstat(t->path, &st) == 0 && !S_ISREG(st.st_mode))
+        return caret__fail(CARET_E_OPEN, "%s: %s", t->path,
+                           S_ISDIR(st.st_mode) ? "a folder: name a file in it"
+                                               : "not a regular file, so it is not replaced");
     return caret__fail(CARET_E_EXISTS,
                        "%s: there is a file of this name; only the option overwrite replaces it", t->path);
 }
@@ -282,10 +289,8 @@ static int look(struct target *t, const struct caret__engine *e, bool overwrite)
         return CARET_OK;
     if (st.st_dev == e->dev && st.st_ino == e->ino)
         return caret__fail(CARET_E_INVALID, "%s: a database cannot be its own backup", t->path);
-    if (!overwrite)
+    if (!overwrite || !S_ISREG(st.st_mode))
         return exists(t);
-    if (!S_ISREG(st.st_mode))
-        return caret__fail(CARET_E_OPEN, "%s: not a regular file, so it is not replaced", t->path);
     if (in_use(t, &st))
         return caret__fail(CARET_E_BUSY, "%s: in use, so it is not replaced", t->path);
     return CARET_OK;

@@ -268,7 +268,11 @@ static void a_file_is_only_replaced_when_told_to(void **state)
     snprintf(place, sizeof place, "%s/never.caret", dir);
     assert_int_equal(caret_restore(path, place, &r, NULL), CARET_E_INVALID);
     assert_int_equal(own_locks(path), 1); /* nothing has dropped it */
-    assert_int_equal(caret_backup(db, dir, &over), CARET_E_OPEN);
+    for (over.overwrite = 0; over.overwrite < 2; over.overwrite++) {
+        assert_int_equal(caret_backup(db, dir, &over), CARET_E_OPEN);
+        assert_non_null(strstr(caret_message(), ": a folder: name a file in it"));
+    }
+    over.overwrite = 1;
     snprintf(place, sizeof place, "%s/none/copy.caret", dir);
     assert_int_equal(caret_backup(db, place, NULL), CARET_E_OPEN);
     assert_int_equal(caret_backup(db, "", NULL), CARET_E_INVALID);
