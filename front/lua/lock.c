@@ -168,8 +168,7 @@ int caret__db_lock(lua_State *L)
         return caret__misuse(L, "lock takes a list of nodes and tables, not a %s", caret__typename(L, 2));
     if (count > LOCKS_MAX)
         return caret__misuse(L, "%d locks at once; %d are possible", (int)count, LOCKS_MAX);
-    if (count != 0) /* to release all can be done again */
-        caret__check_locks(L, d);
+    caret__check_locks(L, d); /* also to release all: a rollback would not take them again */
     caret_node_buf *room = count != 0 ? scratch(L) : NULL;
     for (size_t i = 0; i < count; i++)
         nodes[i] = item(L, d, room + i, (int)i + 1);

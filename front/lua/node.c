@@ -93,12 +93,18 @@ const struct caret__method caret__methods[] = {{"", NULL},
 
 _Static_assert(sizeof caret__methods / sizeof *caret__methods <= CARET__METHODS_MAX, "a bit for each");
 
+/* Only the first argument is what stands before the ':'. */
+static int expected_node(lua_State *L, int i)
+{
+    return caret__misuse(L, "a node was expected, not a %s%s", caret__typename(L, i),
+                         i == 1 ? " (call methods with ':')" : "");
+}
+
 int caret__refuse_node(lua_State *L, int i)
 {
     struct caret__lnode *n = caret__lnode(L, i);
     if (n == NULL)
-        return caret__misuse(L, "a node was expected, not a %s (call methods with ':')",
-                             caret__typename(L, i));
+        return expected_node(L, i);
     return caret__misuse(L, "CLOSED: the database of this node was closed");
 }
 
@@ -106,7 +112,7 @@ struct caret__lnode *caret__check_address(lua_State *L, int i)
 {
     struct caret__lnode *n = caret__lnode(L, i);
     if (n == NULL)
-        caret__misuse(L, "a node was expected, not a %s (call methods with ':')", caret__typename(L, i));
+        expected_node(L, i);
     return n;
 }
 

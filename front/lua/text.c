@@ -6,6 +6,7 @@
  * To M the empty subscript is what stands before all others and after them: steps among
  * siblings begin at it and end there.  Iterators over children show it like any other.
  */
+#include <math.h>
 #include <stdio.h>
 
 #include "lua/binding.h"
@@ -233,7 +234,10 @@ static int text_incr(lua_State *L)
     size_t len = 1;
     caret_slice sum;
 
-    if (!lua_isnoneornil(L, 2))
+    if (lua_type(L, 2) == LUA_TNUMBER && !isfinite(lua_tonumber(L, 2))) {
+        lua_pushvalue(L, 2);
+        by = lua_tolstring(L, -1, &len); /* "nan" and "inf" count as any text without digits */
+    } else if (!lua_isnoneornil(L, 2))
         by = caret__value_text(L, n->db, 2, &len, number);
     if (len == 0) /* the empty text, too, adds 1 */
         by = "1", len = 1;

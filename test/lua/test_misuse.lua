@@ -276,6 +276,15 @@ local others = { -- what is not a function
 
 TestMisuse = {}
 
+function TestMisuse:test_only_before_the_colon_a_colon_is_missed()
+    for _, name in ipairs {"merge", "copy_to", "move_to"} do
+        local _, text = pcall(n[name], n, 5)
+        lu.assertStrContains(text, "a node was expected, not a number")
+        lu.assertNotStrContains(text, "call methods")
+    end
+    lu.assertErrorMsgContains("a node was expected, not a number (call methods with ':')", n.__merge, 5, n)
+end
+
 function TestMisuse:setUp()
     n:kill()
     n.word.__ = "word"

@@ -85,6 +85,7 @@ local function changes(d)
         function() d:kill("^s") end, function() d:delete("^s") end, function() d:tp(function() end) end,
         function() d:transaction(function() end)() end, function() s:grab(0) end, function() s:release() end,
         function() s:lock(0) end, function() d:lock({s}, 0) end, function() d:lock({{"local"}}, 0) end,
+        function() d:lock() end, function() d:lock({}, 0) end,
         function() d:snapshot(function() d:tp(function() end) end) end,
     }
 end

@@ -107,6 +107,22 @@ function TestTyped:test_counting()
     lu.assertEquals({n.b.__, raw.b.__}, {3, "3"})
 end
 
+-- The encoding is told to nobody.
+function TestTyped:test_number_of_what_is_not_a_number_raises()
+    for _, case in ipairs {{true, "a boolean"}, {{1}, "a table"}, {"5", "the string '5'"}} do
+        n.__ = case[1]
+        local function number()
+            local _ = n:number(0)
+        end
+        lu.assertErrorMsgContains("test_typed.lua", number)
+        lu.assertErrorMsgContains("number() of what is " .. case[2], number)
+    end
+    n.__ = "x"
+    lu.assertErrorMsgContains("the value 'x' is not a number", function() return n:number() end)
+    n.__ = nil
+    lu.assertEquals({n:number(3), n:number()}, {3})
+end
+
 -- A boolean, a table, a string that looks like a number: counting would take them for nothing.
 function TestTyped:test_counting_on_what_is_not_a_number_raises()
     local all = fixture.open {values = "typed", sync = "off"}

@@ -150,12 +150,21 @@ function trees.merge(to, from)
     return to
 end
 
+-- C finds `to` first, where it takes what it names for what stands before the ':'.
+local function check_target(from, to)
+    if core.isnode(from) and not core.isnode(to) then
+        misuse("a node was expected, not a " .. typename(to))
+    end
+end
+
 function trees.copy_to(from, to)
+    check_target(from, to)
     if not core.copy(to, from) then trees.atomically(copy_nodes, to, from) end
     return to
 end
 
 function trees.move_to(from, to)
+    check_target(from, to)
     if not core.move(to, from) then
         trees.atomically(copy_nodes, to, from)
         kill(from)

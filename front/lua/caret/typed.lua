@@ -246,12 +246,18 @@ end
 
 local encode, decode = typed.encode, typed.decode
 
--- Raise if incr would take what is stored for nothing: a boolean, a table, or a string such as "5".
-local function check_countable(text)
-    if not text or byte(text) ~= 1 then return end
+-- A boolean, a table, or a string such as "5" in the words of a message; nil: it is none of these.
+local function no_number(text)
+    if not text or byte(text) ~= 1 then return nil end
     local value = decode(text)
-    misuse(("incr adds to a number, not to %s: set a number first, 0 for example"):format(
-        type(value) == "string" and ("the string '%s'"):format(value) or "a " .. type(value)))
+    return type(value) == "string" and ("the string '%s'"):format(value) or "a " .. type(value)
+end
+
+-- Raise if incr would take what is stored for nothing.
+local function check_countable(text)
+    local what = no_number(text)
+    if not what then return end
+    misuse(("incr adds to a number, not to %s: set a number first, 0 for example"):format(what))
 end
 
 core.check_countable = check_countable -- also for what counts by the database
@@ -272,6 +278,11 @@ local function add_methods(class, super)
         local text = super.get(node)
         if text == nil then return default end
         return decode(text)
+    end
+    function class.number(node, default)
+        local what = no_number(super.get(node))
+        if what then misuse(("number() of what is %s"):format(what)) end
+        return super.number(node, default)
     end
     function class.set(node, ...)
         if select("#", ...) == 0 then return super.set(node) end
