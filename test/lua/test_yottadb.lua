@@ -88,6 +88,10 @@ function TestFunctions:test_incr_returns_text()
     lu.assertEquals(ydb.incr("^t", {1}), "1")
     lu.assertEquals(ydb.incr("^t", {1}, -3), "-2")
     lu.assertEquals(ydb.incr("^t", 1, 7), "5")
+    for _, by in ipairs {0 / 0, 1 / 0, -1 / 0} do -- as text, which has no digits
+        lu.assertEquals(ydb.incr("^t", 1, by), "5")
+        lu.assertEquals(ydb.node("^t", 1):incr(by), "5")
+    end
     lu.assertEquals(ydb.incr("^t", "x", "y", ".5"), ".5")
     lu.assertEquals(ydb.incr("^t", "x", "y", 0.25), ".75")
     lu.assertEquals(ydb.incr(ydb.node("^t", 1)), "6")

@@ -60,6 +60,8 @@ function TestSpecial:test_what_they_are_not()
         node_next = ydb.node_next, node_previous = ydb.node_previous, lock_decr = ydb.lock_decr} do
         lu.assertErrorMsgContains("$JOB not supported in ydb_" .. called .. "_s() call", f, "$JOB")
     end
+    lu.assertErrorMsgContains("in ydb_subscript_previous_s() call", ydb.subscripts, "$JOB", true)
+    lu.assertErrorMsgContains("in ydb_subscript_next_s() call", ydb.subscripts, "$JOB", false)
 end
 
 function TestSpecial:test_as_nodes()

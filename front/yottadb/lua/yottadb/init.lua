@@ -30,7 +30,7 @@ local current, special_of = database.current, special.of
 local address = addresses.of
 local function naming(called) return addresses.naming("ydb_" .. called .. "_s()") end
 local to_delete, to_add = naming "delete".of, naming "incr".and_last
-local next_of, previous_of = naming "subscript_next", naming "subscript_previous".of
+local next_of, previous_of = naming "subscript_next", naming "subscript_previous"
 local node_next_of, node_previous_of = naming "node_next".of, naming "node_previous".of
 local to_lock_all, to_unlock = naming "lock".of, naming "lock_decr".of
 local to_lock_more = naming "lock_incr".and_last
@@ -153,11 +153,13 @@ end
 function yottadb.subscript_next(...) return (sibling(next_of.of(...), false)) end
 
 --- The same backwards; '' stands after the last.
-function yottadb.subscript_previous(...) return (sibling(previous_of(...), true)) end
+function yottadb.subscript_previous(...) return (sibling(previous_of.of(...), true)) end
 
 --- Iterator over the subscripts of siblings: subscripts(name [, {subs}] [, sub, ...] [, reverse]).
 function yottadb.subscripts(...)
-    return siblings(next_of.and_typed("boolean", ...))
+    local n = select("#", ...)
+    local addressed = n > 1 and (select(n, ...)) == true and previous_of or next_of
+    return siblings(addressed.and_typed("boolean", ...))
 end
 
 --- The subscripts of the next node of the variable that has a value, as a table, or nil.
