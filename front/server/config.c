@@ -191,6 +191,15 @@ static const char *bytes_or_percent(const char *text, int64_t *n)
     return NULL;
 }
 
+/* As Redis reads it: by strtoll, which takes spaces and a sign before it, to the end of the text. */
+static bool octal(const char *text, int64_t *n)
+{
+    char *end;
+    errno = 0;
+    *n = strtoll(text, &end, 8);
+    return *end == 0 && errno == 0;
+}
+
 /* Of shutdown-on-sigint and -sigterm, "default|save|nosave|...". */
 static const char *saves_or_not(int64_t bits)
 {
@@ -236,11 +245,17 @@ static const char *value_of(const struct parameter *p, const char *text, int64_t
         if (!serve__read_integer(&(caret_slice){text, strlen(text)}, n))
             return "argument couldn't be parsed into an integer";
         break;
+    case SERVE__KIND_OCTAL:
+        if (!octal(text, n))
+            return "argument couldn't be parsed as an octal number";
+        break;
     }
     if (*n >= p->least && *n <= p->most)
         return NULL;
-    snprintf(error, sizeof error, "argument must be between %" PRId64 " and %" PRId64 " inclusive", p->least,
-             p->most);
+    snprintf(error, sizeof error,
+             p->kind == SERVE__KIND_OCTAL ? "argument must be between %" PRIo64 " and %" PRIo64 " inclusive"
+                                          : "argument must be between %" PRId64 " and %" PRId64 " inclusive",
+             p->least, p->most);
     return error;
 }
 
@@ -290,6 +305,8 @@ static void canonical(int i, char *text, int64_t n)
         snprintf(text, SERVE__CONFIG_BYTES, "%" PRIu64, bytes);
     else if (p->kind == SERVE__KIND_INTEGER || (p->kind == SERVE__KIND_MEMORY && strchr(text, '%') == NULL))
         snprintf(text, SERVE__CONFIG_BYTES, "%" PRId64, bounded(i, n));
+    else if (p->kind == SERVE__KIND_OCTAL)
+        snprintf(text, SERVE__CONFIG_BYTES, "%" PRIo64, n);
     else if (p->kind == SERVE__KIND_BOOL)
         strcpy(text, n ? "yes" : "no");
     else if (p->kind == SERVE__KIND_WORDS)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,9 @@ const char *serve__config_refused(struct serve__shared *s, char *error, size_t c
         snprintf(error, cap, "%s %s: %s", serve__config_name(r->parameter), value, r->text);
         return error;
     }
-    return NULL;
+    if (*s->config[SERVE__CFG_aclfile] != 0 && serve__acl_has_lines())
+        return "users are either lines of redis.conf or in an aclfile: take out one of both";
+    return serve__tls_lacks(s);
 }
 
 /* -------------------------------------------------------------------- lines */
@@ -90,6 +93,15 @@ static const char *set_parameter(struct serve__shared *s, int i, const char *val
     return serve__config_set(s, i, value, strlen(value), true);
 }
 
+static const char *refuse(char *error, size_t cap, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(error, cap, format, list);
+    va_end(list);
+    return error;
+}
+
 static const char *include(struct serve__shared *s, const char *pattern, char *error, size_t cap)
 {
     glob_t found;
@@ -98,7 +110,9 @@ static const char *include(struct serve__shared *s, const char *pattern, char *e
         return "too many files that include files";
     int rc = glob(pattern, 0, NULL, &found);
     if (rc != 0) /* as in Redis: of a name without * and ? there has to be a file */
-        return rc == GLOB_NOMATCH && strpbrk(pattern, "*?[") != NULL ? NULL : "the file can't be read";
+        return rc == GLOB_NOMATCH && strpbrk(pattern, "*?[") != NULL
+                   ? NULL
+                   : refuse(error, cap, "%s: %s", pattern, strerror(rc == GLOB_NOMATCH ? ENOENT : EACCES));
     depth++;
     for (size_t i = 0; wrong == NULL && i < found.gl_pathc; i++)
         wrong = serve__config_file(s, found.gl_pathv[i], error, cap) ? NULL : error;

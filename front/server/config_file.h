@@ -19,7 +19,7 @@ bool serve__config_file(struct serve__shared *s, const char *path, char *error, 
 /* An option --name value.  NULL, or what is wrong. */
 const char *serve__config_option(struct serve__shared *s, const char *name, const char *value);
 
-/* All has been read: is something promised that is not done?  NULL, or what to do. */
+/* All has been read: is something promised that is not done, or does it not go together?  NULL, or what to do. */
 const char *serve__config_refused(struct serve__shared *s, char *error, size_t cap);
 
 /* Write the parameters as they are to the file that they were read from: its comments and its order stay; those at

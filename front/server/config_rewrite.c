@@ -162,7 +162,7 @@ static void add_quoted(struct serve__buffer *b, const char *text)
 /* Texts that Redis writes without quotes. */
 static bool is_bare(int i)
 {
-    return i == SERVE__CFG_bind || i == SERVE__CFG_unixsocketperm;
+    return i == SERVE__CFG_bind;
 }
 
 /* Texts of which an empty one is said: of others it is none. */

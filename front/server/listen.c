@@ -201,8 +201,13 @@ static bool listen_unix(struct serve__listen *l)
         return listen_error(path, 0);
     }
     struct stat st;
-    if (stat(path, &st) == 0 && S_ISSOCK(st.st_mode)) /* nobody answers: a dead server left it */
+    bool there = stat(path, &st) == 0;
+    if (there && S_ISSOCK(st.st_mode)) /* nobody answers: a dead server left it */
         unlink(path);
+    else if (there) {
+        serve__log("%s: a file that is not a socket: choose another with --unix", path);
+        return false;
+    }
     if (bind(fd, (struct sockaddr *)&a, sizeof a) != 0 ||
         listen(fd, number_of(l, SERVE__CFG_tcp_backlog)) != 0)
         return socket_error(path);

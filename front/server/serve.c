@@ -10,7 +10,8 @@
  * is killed the workers end by themselves.
  *   SIGUSR2 starts another server that takes over: takeover.h.
  *
- * Exit status: 0 it was told to stop, 2 usage, 3 it could not start.
+ * Exit status: 0 it was told to stop; 2 what is said is wrong: the command line, redis.conf and the files that it
+ * includes; 3 what they name can't be used: the database, an address, a certificate, a cipher, a file of users.
  */
 #include <errno.h>
 #include <limits.h>
@@ -112,6 +113,20 @@ static bool misused(const char *argument, const char *why)
     return false;
 }
 
+/* Something beginning with one hyphen, or an option without a value. */
+static const char *misuse_of(const char *argument)
+{
+    static const char *const others[] = {"config",         "shm-dir", "unix",      "include",
+                                         "rename-command", "user",    "map-prefix"};
+    const char *name = argument + 2;
+    if (strncmp(argument, "--", 2) != 0)
+        return "options begin with two hyphens";
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name, others[i]) == 0)
+            return "it needs a value";
+    return serve__config_find(name, strlen(name)) >= 0 ? "it needs a value" : "there is no such option";
+}
+
 static bool read_arguments(struct supervisor *v, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
@@ -119,8 +134,7 @@ static bool read_arguments(struct supervisor *v, int argc, char **argv)
             v->o.missing = 1;
         } else if (strncmp(argv[i], "-", 1) == 0) {
             if (strncmp(argv[i], "--", 2) != 0 || i + 1 == argc)
-                return misused(argv[i], i + 1 == argc ? "an option with a value is expected"
-                                                      : "options begin with two hyphens");
+                return misused(argv[i], misuse_of(argv[i]));
             if (!read_option(v, argv[i] + 2, argv[i + 1]))
                 return false;
             i++;
@@ -407,6 +421,13 @@ static void settle(struct supervisor *v)
     tell_programs(v);
 }
 
+static bool make_shared(struct supervisor *v)
+{
+    return serve__mail_make(v->shared) && serve__acl_make(v->shared) && serve__directory_make(v->shared) &&
+           serve__rows_make(v->shared) && serve__measures_make(v->shared) &&
+           serve__takeover_prepare(v->shared);
+}
+
 static int run(struct supervisor *v)
 {
     sigset_t signals;
@@ -414,19 +435,18 @@ static int run(struct supervisor *v)
     serve__takeover_configure(v->shared);
     v->nworkers = number_of(v, SERVE__CFG_workers);
     v->shared->nworkers = v->nworkers;
-    if (serve__config_refused(v->shared, error, sizeof error) != NULL)
-        return fail(error) ? 0 : 2;
+    const char *wrong = serve__config_refused(v->shared, error, sizeof error);
+    if (wrong != NULL)
+        return fail(wrong) ? 0 : 2;
     settle(v);
     if (!serve__background_begin(v->shared))
         return 3;
     raise_limit(v);
     v->shared->never_syncs = sync_mode(v) == CARET_SYNC_OFF;
-    if (!serve__mail_make(v->shared) || !serve__acl_make(v->shared) || !serve__directory_make(v->shared) ||
-        !serve__rows_make(v->shared) || !serve__measures_make(v->shared) ||
-        !serve__takeover_prepare(v->shared))
+    if (!make_shared(v))
         return system_error("mailboxes") ? 0 : 3;
-    const char *wrong = serve__acl_start(v->shared, text_of(v, SERVE__CFG_requirepass),
-                                         text_of(v, SERVE__CFG_aclfile), error);
+    wrong = serve__acl_start(v->shared, text_of(v, SERVE__CFG_requirepass), text_of(v, SERVE__CFG_aclfile),
+                             error);
     if (wrong != NULL)
         return fail(wrong) ? 0 : 3;
     if (serve__tls_configure(v->shared, error, sizeof error) != NULL)

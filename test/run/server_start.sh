@@ -27,7 +27,7 @@ refused()
     note $? "$*: one line with: $text"
 }
 
-refused '--port: an option with a value is expected; usage: caret-server [FILE]' --port
+refused '--port: it needs a value; usage: caret-server [FILE]' --port
 refused '-p: options begin with two hyphens' -p 1
 refused 'b: one database at a time' a b
 refused '--nonsense 1: there is no such option' --nonsense 1
@@ -70,7 +70,7 @@ trap 'rm -rf "$dir"' EXIT
 # caret serve hands on what it does not know: a parameter, or the server's refusal of it.
 server=$caret
 refused '--nonsense 1: there is no such option' serve --nonsense 1
-refused '--nonsense needs a value' serve --nonsense
+refused '--nonsense: there is no such option' serve --nonsense
 "$caret" serve "$dir/a.caret" --shm-dir "$dir" --maxclients 99 --port 0 --maxmemory=3mb --unix "$dir/s" 2>"$dir/log" &
 pid=$!
 trap 'kill $pid; rm -rf "$dir"' EXIT

@@ -35,21 +35,26 @@ certificate()
 } >"$dir/out" 2>"$dir/err"
 note $? "openssl makes certificates"
 
-# refused text arguments...: the server does not start
+# refused status text arguments...: the server does not start
 refused()
 {
-    text=$1
-    shift
+    want=$1
+    text=$2
+    shift 2
     keep "$server" "$dir/x.caret" --shm-dir "$dir" --port 0 --tls-port 1 "$@"
-    [ $? = 3 ] && grep -qF -- "$text" "$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
+    [ $? = "$want" ] && grep -qF -- "$text" "$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
     note $? "$*: $text"
 }
-refused 'tls-port needs tls-cert-file and tls-key-file'
-refused 'tls-cert-file /nonexistent: ' --tls-cert-file /nonexistent --tls-key-file "$dir/server.key"
-refused 'needs tls-ca-cert-file' --tls-cert-file "$dir/server.pem" --tls-key-file "$dir/server.key"
-refused 'tls-key-file' --tls-cert-file "$dir/server.pem" --tls-key-file "$dir/client.key"
-refused 'tls-key-file' --tls-cert-file "$dir/server.pem" --tls-key-file "$dir/locked.key" --tls-key-file-pass x
-refused "'SSLv3' is none of" --tls-protocols SSLv3
+refused 2 'tls-port needs tls-cert-file and tls-key-file'
+refused 2 'needs tls-ca-cert-file' --tls-cert-file "$dir/server.pem" --tls-key-file "$dir/server.key"
+set -- --tls-auth-clients no --tls-cert-file
+refused 3 'tls-cert-file /nonexistent: No such file' "$@" /nonexistent --tls-key-file "$dir/server.key"
+echo nonsense >"$dir/bad.pem"
+refused 3 'bad.pem: it is not PEM, or' "$@" "$dir/bad.pem" --tls-key-file "$dir/server.key"
+refused 3 'bad.pem: it is not PEM, or' "$@" "$dir/server.pem" --tls-key-file "$dir/bad.pem"
+refused 3 'tls-key-file' "$@" "$dir/server.pem" --tls-key-file "$dir/client.key"
+refused 3 'tls-key-file' "$@" "$dir/server.pem" --tls-key-file "$dir/locked.key" --tls-key-file-pass x
+refused 3 "'SSLv3' is none of" "$@" "$dir/server.pem" --tls-key-file "$dir/server.key" --tls-protocols SSLv3
 
 port=$((20000 + $$ % 10000))
 # start workers: two ports that are free

@@ -409,8 +409,6 @@ static void set_password(struct serve__user *u, caret_slice password)
 const char *serve__acl_start(struct serve__shared *s, const char *requirepass, const char *path,
                              char error[256])
 {
-    if (*path != 0 && serve__acl_has_lines())
-        return "users are either lines of redis.conf or in an aclfile: take out one of both";
     bool all_channels = strcmp(s->config[SERVE__CFG_acl_pubsub_default], "allchannels") == 0;
     const char *wrong = serve__acl_parse(s->acl->text[0], strlen(s->acl->text[0]), false, error);
     if (wrong == NULL && *requirepass != 0)

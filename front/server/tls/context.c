@@ -34,7 +34,9 @@ bool serve__tls_parameter(int i)
 
 const char *serve__tls_reason(void)
 {
-    const char *reason = ERR_reason_error_string(ERR_peek_error());
+    unsigned long error = ERR_peek_error();
+    const char *reason =
+        ERR_GET_LIB(error) == ERR_LIB_SYS ? strerror(ERR_GET_REASON(error)) : ERR_reason_error_string(error);
     ERR_clear_error();
     return reason != NULL ? reason : "it can't be read";
 }
@@ -59,9 +61,22 @@ static bool yes(const struct making *m, int i)
     return strcasecmp(text(m, i), "yes") == 0;
 }
 
+/* The newest error is that of a file that is something else: "no start line", "unsupported". */
+static bool is_not_pem(unsigned long error)
+{
+#ifdef ERR_LIB_OSSL_DECODER
+    if (ERR_GET_LIB(error) == ERR_LIB_OSSL_DECODER)
+        return true;
+#endif
+    return ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
+}
+
 static bool wrong(struct making *m, int i)
 {
-    snprintf(m->error, m->cap, "%s %.300s: %s", serve__config_name(i), text(m, i), serve__tls_reason());
+    bool not_pem = is_not_pem(ERR_peek_error());
+    const char *why = serve__tls_reason();
+    snprintf(m->error, m->cap, "%s %.300s: %s", serve__config_name(i), text(m, i),
+             not_pem ? "it is not PEM, or of a kind that OpenSSL does not read" : why);
     return false;
 }
 
@@ -119,10 +134,6 @@ static int give_password(char *to, int cap, int rwflag, void *password)
 static bool set_own(struct making *m)
 {
     const char *cert = text(m, SERVE__CFG_tls_cert_file), *key = text(m, SERVE__CFG_tls_key_file);
-    if (*cert == 0 || *key == 0) {
-        snprintf(m->error, m->cap, "tls-port needs tls-cert-file and tls-key-file");
-        return false;
-    }
     SSL_CTX_set_default_passwd_cb(m->ctx, give_password);
     SSL_CTX_set_default_passwd_cb_userdata(m->ctx, (void *)(uintptr_t)text(m, SERVE__CFG_tls_key_file_pass));
     if (SSL_CTX_use_certificate_chain_file(m->ctx, cert) != 1)
@@ -139,11 +150,6 @@ static bool set_authorities(struct making *m)
     const char *file = text(m, SERVE__CFG_tls_ca_cert_file), *dir = text(m, SERVE__CFG_tls_ca_cert_dir);
     const char *clients = text(m, SERVE__CFG_tls_auth_clients);
     bool must = strcasecmp(clients, "yes") == 0, may = strcasecmp(clients, "optional") == 0;
-    if (must && *file == 0 && *dir == 0) {
-        snprintf(m->error, m->cap,
-                 "tls-auth-clients yes (it is, if not said) needs tls-ca-cert-file or tls-ca-cert-dir");
-        return false;
-    }
     if ((*file != 0 || *dir != 0) &&
         SSL_CTX_load_verify_locations(m->ctx, *file != 0 ? file : NULL, *dir != 0 ? dir : NULL) != 1)
         return wrong(m, *file != 0 ? SERVE__CFG_tls_ca_cert_file : SERVE__CFG_tls_ca_cert_dir);
@@ -191,8 +197,26 @@ static bool set_sessions(struct making *m)
 
 /* ------------------------------------------------------------------- whole */
 
+const char *serve__tls_lacks(const struct serve__shared *s)
+{
+    const struct making m = {.s = s};
+    if (strcmp(text(&m, SERVE__CFG_tls_port), "0") == 0)
+        return NULL;
+    if (*text(&m, SERVE__CFG_tls_cert_file) == 0 || *text(&m, SERVE__CFG_tls_key_file) == 0)
+        return "tls-port needs tls-cert-file and tls-key-file";
+    if (yes(&m, SERVE__CFG_tls_auth_clients) && *text(&m, SERVE__CFG_tls_ca_cert_file) == 0 &&
+        *text(&m, SERVE__CFG_tls_ca_cert_dir) == 0)
+        return "tls-auth-clients yes (it is, if not said) needs tls-ca-cert-file or tls-ca-cert-dir";
+    return NULL;
+}
+
 static SSL_CTX *make(struct serve__shared *s, char *error, size_t cap)
 {
+    const char *lacks = serve__tls_lacks(s);
+    if (lacks != NULL) {
+        snprintf(error, cap, "%s", lacks);
+        return NULL;
+    }
     struct making m = {SSL_CTX_new(TLS_server_method()), s, error, cap};
     ERR_clear_error();
     if (m.ctx == NULL) {

@@ -13,6 +13,12 @@ bool serve__tls_built(void)
     return false;
 }
 
+const char *serve__tls_lacks(const struct serve__shared *s)
+{
+    (void)s;
+    return NULL;
+}
+
 bool serve__tls_parameter(int i)
 {
     (void)i;

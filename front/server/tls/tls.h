@@ -34,6 +34,9 @@ enum { SERVE__TLS_LIMIT = 10000, SERVE__TLS_KEY_BYTES = 80 };
 /* Was the server built with it? */
 bool serve__tls_built(void);
 
+/* What parameters `tls-port` needs beside those that are set; NULL: none. */
+const char *serve__tls_lacks(const struct serve__shared *s);
+
 /* Is it a parameter of the context? */
 bool serve__tls_parameter(int i);
 
