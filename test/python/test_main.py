@@ -40,6 +40,17 @@ class Commands(Case):
             self.assertEqual(status, 2)
             self.assertTrue(said.startswith("caret: ") or not arguments)
 
+    def test_no_right_to_write(self):
+        """The advice to open it for reading is for programs: no command has such an option."""
+        self.n.value = 1
+        self.db.close()
+        os.chmod(self.path, 0o444)
+        if os.access(self.path, os.W_OK):  # as root
+            self.skipTest("this user may write everything")
+        status, _, said = self.run_it("get", self.path, "^t")
+        self.assertEqual(status, 2)
+        self.assertIn("may not be written here: Permission denied", said)
+
     def test_a_mistake_makes_no_database(self):
         f = self.path + ".none"
         for arguments in (("set", f, "^a((", "1"), ("kill", f, "^a"),

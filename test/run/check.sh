@@ -28,6 +28,28 @@ note $? "of the file"
 expect 0 "check without a trace" check --readonly "$db"
 [ "$before" = "$(stat -c '%y %s' "$db")" ]
 note $? "leaves none"
+
+# by someone with the right to read alone: the option is named by those that have it
+if [ "$(id -u)" = 0 ]; then as="setpriv --reuid=65534 --regid=65534 --clear-groups"; else as=; fi
+chmod 711 "$dir" "$dir/tmp"
+chmod 444 "$db"
+if $as "$caret" version >/dev/null 2>&1 && ! $as test -w "$db"; then
+    for command in dump stat check repl; do
+        keep $as "$caret" $command --db "$db"
+        [ $? = 3 ] && grep -q 'may not be written here (--readonly opens it for reading): Permission denied' "$dir/err"
+        note $? "$command names --readonly"
+    done
+    for command in 'set ^a 1' 'kill ^a' load top locks log "backup $dir/tmp/none"; do
+        keep env CARET_DB="$db" $as "$caret" $command
+        [ $? = 3 ] && grep -q 'may not be written here: Permission denied' "$dir/err"
+        note $? "${command%% *} names no option that it has not"
+    done
+    keep $as "$caret" dump --readonly --db "$db"
+    note $? "--readonly does what is said of it"
+else
+    skip "no other user may run the tool here"
+fi
+chmod 644 "$db"
 expect 0 "stat for people" stat "$db"
 grep -q 'levels of the tree' "$dir/out"
 note $? "says what the numbers are"

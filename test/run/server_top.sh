@@ -63,6 +63,11 @@ note $? "tells of none"
 expect 3 "a server that is not there" top -n 1 --server "$dir/none"
 grep -qF "$dir/none: No such file" "$dir/err"
 note $? "why not"
+for address in x 65536 here:x; do
+    expect 3 "no address: $address" top -n 1 --server $address
+    grep -q "$address: a path (with a /), a port or HOST:PORT is expected" "$dir/err"
+    note $? "which is said of $address"
+done
 
 serve "$dir/s" a
 first=$pid

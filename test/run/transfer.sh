@@ -292,6 +292,11 @@ says 'the first line of CSV'
 printf 'GT.M MUPIP EXTRACT\n01-JAN-2020  00:00:00 GO\n^x\n1\n' >gtm.go
 try 3 load --db new.caret gtm.go
 says 'mupip extract -format=zwr'
+for text in 'a line' 'a header\nand a line'; do
+    printf "$text\n" >bad
+    try 3 load --db new.caret -f zwr bad
+    says 'bad:1: no format that is known'
+done
 try 3 load --db new.caret none.zwr
 says 'No such file'
 try 3 load --db new.caret .
@@ -322,6 +327,12 @@ for how in bad bad.json bad.csv unknown nothing '--atomic --keep-going bad' '--a
     [ $? -gt 0 ] && [ ! -e none.caret ]
     note $? "load $how makes no database"
 done
+cat mixed | "$caret" load --atomic --db none.caret >out 2>err
+[ $? = 1 ] && [ ! -e none.caret ] && grep -q '^stdin:2: ' err
+note $? "neither does load --atomic from a pipe"
+head -n 1 mixed | "$caret" load --atomic --db none.caret >out 2>err && "$caret" get --db none.caret '^a(1)' >out && [ "$(cat out)" = 1 ]
+note $? "which loads what is right"
+rm -f none.caret*
 try 1 load --check --keep-going mixed --db none.caret
 [ "$(wc -l <err)" = 2 ] && [ ! -e none.caret ]
 note $? "--check needs no database"

@@ -25,7 +25,23 @@ refused()
     note $? "as $text"
 }
 
+# misused text option...: the same for wrong arguments
+misused()
+{
+    text=$1
+    shift
+    expect 2 "misuse: $*" web --db "$dir/try.caret" "$@"
+    grep -qF -- "$text" "$dir/err"
+    note $? "as $text"
+}
+
 echo nonsense >"$dir/bad.pem"
+echo 'a long password' >"$dir/password"
+set -- --bind 0.0.0.0 --port 0 --cert "$dir/bad.pem" --key "$dir/bad.pem" --password "$dir/password"
+misused "--host: 'bad name' is not the name of a machine" "$@" --host 'bad name'
+misused "--host: '' is not the name of a machine" "$@" --host 'a,'
+misused "--host goes with a --bind that is open" --port 0 --host here
+refused "--cert and --key can't be used" "$@" --host 'a.example,[::1],b-2'
 mkfifo "$dir/end"
 refused "--cert and --key can't be used" --port 0 --cert "$dir/bad.pem" --key "$dir/bad.pem"
 python3 -c 'import socket, sys

@@ -128,14 +128,16 @@ def _complete(db: Any, names: dict[str, Any]) -> None:
     readline.parse_and_bind("tab: complete")
 
 
-MAKING = {put, incr, load}  # a database that is not there; each returns what is to be said, or None
+# Where no database is: an error; it is made; it is made if the command succeeds in memory.  Functions of the last
+# kind return what is to be said, or None; the others the status.
+NEEDS, OPENS, MAKES = range(3)
 
-# By name: the function, how many arguments after the file, is the first a node, and may the file be made.
-COMMANDS: dict[str, tuple[Callable[..., Any], int, int, bool, bool]] = {
-    "get": (get, 1, 1, True, False), "set": (put, 2, 2, True, True), "incr": (incr, 1, 2, True, True),
-    "kill": (kill, 1, 1, True, False), "ls": (ls, 0, 1, True, False), "dump": (dump, 0, 1, True, False),
-    "tree": (tree, 1, 1, True, False), "load": (load, 1, 1, True, True), "check": (check, 0, 0, False, False),
-    "stat": (stat, 0, 0, False, False), "backup": (backup, 1, 1, False, False), "repl": (repl, 0, 0, False, True),
+# By name: the function, how many arguments after the file, is the first a node, and one of these.
+COMMANDS: dict[str, tuple[Callable[..., Any], int, int, bool, int]] = {
+    "get": (get, 1, 1, True, NEEDS), "set": (put, 2, 2, True, MAKES), "incr": (incr, 1, 2, True, MAKES),
+    "kill": (kill, 1, 1, True, NEEDS), "ls": (ls, 0, 1, True, NEEDS), "dump": (dump, 0, 1, True, NEEDS),
+    "tree": (tree, 1, 1, True, NEEDS), "load": (load, 1, 1, True, MAKES), "check": (check, 0, 0, False, NEEDS),
+    "stat": (stat, 0, 0, False, NEEDS), "backup": (backup, 1, 1, False, NEEDS), "repl": (repl, 0, 0, False, OPENS),
 }
 
 
@@ -153,29 +155,29 @@ def main(arguments: list[str]) -> int:
         print(__doc__)
         return 0 if arguments else 2
     command, *rest = arguments
-    function, least, most, is_node, writes = COMMANDS.get(command, (get, 0, -1, False, False))
+    function, least, most, is_node, kind = COMMANDS.get(command, (get, 0, -1, False, NEEDS))
     if not least <= len(rest) - 1 <= most:
         print("caret: %s; python -m caret --help" % ("no command %s" % command if most < 0 else
                                                      "%s takes other arguments" % command), file=sys.stderr)
         return 2
     try:
         told: list[Any] = rest[1:] + ([sys.stdin.buffer.read()] if function is load else [])
-        if function in MAKING and not os.path.exists(rest[0]):
+        if kind == MAKES and not os.path.exists(rest[0]):
             _rehearse(function, told)
-        with caret.open(rest[0], create=writes) as db:
+        with caret.open(rest[0], create=kind != NEEDS) as db:
             if told and is_node:
                 told[0] = caret.parse(db, told[0])
             result = function(db, *told)
-        if function in MAKING and result is not None:
+        if kind == MAKES and result is not None:
             _say(result)
-        status: int = 0 if function in MAKING else result
+        status: int = 0 if kind == MAKES else result
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # `| head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # of what is not written yet, too
         return 2
     except (caret.Error, ValueError, OSError) as e:
-        print("caret: %s" % e, file=sys.stderr)
+        print("caret: %s" % str(e).replace(" (option readonly opens it for reading)", ""), file=sys.stderr)
         return 2
 
 

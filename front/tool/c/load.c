@@ -280,10 +280,12 @@ static int zwr_header(struct caret__load *l)
     if (rc != CARET_OK)
         return rc;
     l->utf8 = ends_with(&line, "UTF-8");
-    l->line = 2;
+    l->line = 1;
     rc = next_line(l, 0, &line);
-    if (rc == CARET_OK && ends_with(&line, "ZWR"))
+    if (rc == CARET_OK && ends_with(&line, "ZWR")) {
+        l->line = 2;
         return CARET_OK;
+    }
     caret__load_bad(
         l, "no format that is known: neither does it begin with a node, nor with two lines of a header of "
            "which the second ends in ZWR (mupip extract -format=zwr)");

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -267,6 +268,45 @@ static int transfer_open(lua_State *L)
     return 2;
 }
 
+/* What comes from `from`, up to its end, written to `to`.  -1: errno says why not; 0: all; 1: a signal came. */
+static int copy_all(int from, int to)
+{
+    char buf[1 << 16];
+    ssize_t n;
+
+    for (;;) {
+        if (!caret__host_wait(from, -1))
+            return 1;
+        n = read(from, buf, sizeof buf);
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (n <= 0)
+            return (int)n;
+        for (ssize_t at = 0, put; at < n; at += put) {
+            put = write(to, buf + at, (size_t)(n - at));
+            if (put < 0)
+                return -1;
+        }
+    }
+}
+
+/* kept(descriptor) -> path of a file in memory with what is still to be read there, its descriptor | nil, text; or
+ * nothing: a signal came */
+static int transfer_kept(lua_State *L)
+{
+    int from = (int)luaL_checkinteger(L, 1), fd = memfd_create("caret-load", MFD_CLOEXEC);
+    int rc = fd >= 0 ? copy_all(from, fd) : -1, error = errno;
+
+    if (rc == 0) {
+        lua_pushfstring(L, "/proc/self/fd/%d", fd);
+        lua_pushinteger(L, fd);
+        return 2;
+    }
+    if (fd >= 0)
+        close(fd);
+    return rc < 0 ? failed(L, strerror(error)) : 0;
+}
+
 /* close(descriptor[, true: sync it first]) -> true | nil, text */
 static int transfer_close(lua_State *L)
 {
@@ -312,13 +352,10 @@ static int transfer_publish(lua_State *L)
 
 int caret__open_transfer(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"dump", transfer_dump},
-                                         {"load", transfer_load},
-                                         {"open", transfer_open},
-                                         {"close", transfer_close},
-                                         {"resolve", transfer_resolve},
-                                         {"publish", transfer_publish},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"dump", transfer_dump},       {"load", transfer_load},
+                                         {"open", transfer_open},       {"close", transfer_close},
+                                         {"kept", transfer_kept},       {"resolve", transfer_resolve},
+                                         {"publish", transfer_publish}, {NULL, NULL}};
     luaL_newlib(L, functions);
     return 1;
 }

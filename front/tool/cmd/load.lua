@@ -44,8 +44,9 @@ local function opener(o)
     end, function() return not db end
 end
 
-local function load_file(o, open, path)
-    local fd, size = open_input(path)
+-- from: where the bytes of it are, if that is another path.
+local function load_file(o, open, path, from)
+    local fd, size = open_input(from or path)
     local bar = progress.new("loading", "MiB", 2 ^ 20, not o.quiet)
     local start = host.clock()
     local counts, text = transfer.load {
@@ -59,18 +60,30 @@ local function load_file(o, open, path)
     return counts, text
 end
 
--- With --atomic nothing of a bad file is loaded.  So where there is no database yet, the file is looked
+-- What can be read once is kept in memory: the path of that, and its descriptor.
+local function keep(path)
+    if select(2, transfer.resolve(path)) == "file" then return path end
+    local fd = open_input(path)
+    local kept, why = transfer.kept(fd)
+    if fd ~= 0 then transfer.close(fd) end
+    if why and not kept then command.fail(("%s: %s"):format(shown(path), why)) end
+    return kept, kept and why
+end
+
+-- With --atomic nothing of a bad input is loaded.  So where there is no database yet, the input is looked
 -- through first.
 local function load_input(o, open, to_be_made, path)
-    if o.atomic and not (o.check or o.keep_going) and to_be_made()
-        and select(2, transfer.resolve(path)) == "file" then
-        local counts, text = load_file(setmetatable({check = true}, {__index = o}), open, path)
-        if text or counts.bad > 0 or host.interrupted() then
-            counts.nodes = 0
-            return counts, text
-        end
+    if not o.atomic or o.check or o.keep_going or not to_be_made() then return load_file(o, open, path) end
+    local from, fd = keep(path)
+    if not from then return {nodes = 0, bad = 0, line = 0} end -- a signal came
+    local counts, text = load_file(setmetatable({check = true}, {__index = o}), open, path, from)
+    if text or counts.bad > 0 or host.interrupted() then
+        counts.nodes = 0
+    else
+        counts, text = load_file(o, open, path, from)
     end
-    return load_file(o, open, path)
+    if fd then transfer.close(fd) end
+    return counts, text
 end
 
 local function tell(o, path, counts)

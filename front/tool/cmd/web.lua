@@ -38,9 +38,16 @@ end
 
 local function hosts_of(o)
     local list = {"127.0.0.1", "localhost", "[::1]"}
-    if not LOOPBACK[o.bind] then
-        list = {o.bind:find ":" and "[" .. o.bind .. "]" or o.bind}
-        for name in (o.host or ""):gmatch "[^,]+" do list[#list + 1] = name end
+    if LOOPBACK[o.bind] then
+        if o.host then command.usage "--host goes with a --bind that is open to other machines" end
+        return list
+    end
+    list = {o.bind:find ":" and "[" .. o.bind .. "]" or o.bind}
+    for name in (o.host and o.host .. "," or ""):gmatch "([^,]*)," do
+        if not (name:find "^%w[%w.-]*$" or name:find "^%[[%x:.]+%]$") then
+            command.usage(("--host: '%s' is not the name of a machine"):format(name))
+        end
+        list[#list + 1] = name
     end
     return list
 end

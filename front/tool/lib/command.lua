@@ -168,9 +168,8 @@ end
 
 -- One that is not declared goes to o.others, name and value; the index of what follows.
 local function keep_option(name, text, list, i, o)
-    local value = text or list[i + 1]
-    if not value then command.usage(name .. " needs a value") end
-    o.others[#o.others + 1], o.others[#o.others + 2] = name, value
+    o.others[#o.others + 1] = name
+    o.others[#o.others + 1] = text or list[i + 1] -- without one it is for the other program to tell
     return i + (text and 1 or 2)
 end
 
@@ -402,11 +401,17 @@ local function close_all(status)
     return status
 end
 
+-- The engine names its option for those without the right to write: here it is the command's, if it has it.
+local function in_words_of_the_tool(text)
+    local known = by_name(command.find(command.name))["--readonly"]
+    return (text:gsub(" %(option readonly (opens it for reading%))", known and " (--readonly %1" or ""))
+end
+
 local function report(wrong)
     if getmetatable(wrong) ~= failure then
         wrong = {text = tostring(wrong):gsub("^[%w/]+%.lua:%d+: ", ""), status = 3}
     end
-    io.stderr:write("caret ", command.name, ": ", wrong.text, "\n")
+    io.stderr:write("caret ", command.name, ": ", in_words_of_the_tool(wrong.text), "\n")
     return wrong.status
 end
 

@@ -19,6 +19,9 @@ function resp.connect(address, seconds)
     else
         local host, port = address:match "^%[?(.-)%]?:(%d+)$"
         if not port then host, port = "127.0.0.1", address end
+        if not port:find "^%d+$" or tonumber(port) > 65535 then
+            return nil, "a path (with a /), a port or HOST:PORT is expected"
+        end
         socket, text = net.connect(host, port, seconds)
     end
     return socket and setmetatable({socket = socket, input = "", at = 1}, client), text
