@@ -69,7 +69,7 @@ local codes = all(read "include/caret.h", "\n    CARET_E_([%w_]+) =")
 for i = #codes, 1, -1 do
     if codes[i] == "BUFFER" then table.remove(codes, i) end -- of C's buffers
 end
-for _, name in ipairs {"LOCK_TIMEOUT", "DEADLOCK", "ROLLBACK"} do codes[#codes + 1] = name end
+for _, name in ipairs {"LOCK_TIMEOUT", "DEADLOCK", "ROLLBACK", "NONE"} do codes[#codes + 1] = name end
 compare(page, first_column(page, "## Names you may meet", "## Closed"), codes)
 
 -- ---- commands of the tool
