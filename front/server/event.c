@@ -3,6 +3,9 @@
  */
 #include "server/event.h"
 
+#include <limits.h>
+#include <time.h>
+
 #include "server/meet/blocked.h"
 #include "server/meet/tracking.h"
 
@@ -92,10 +95,20 @@ void serve__interest(struct serve__worker *w, enum serve__listener_of who, unsig
         w->interest |= w->wanted[i];
 }
 
-static void tell(struct serve__worker *w, const struct waiting *e, caret_slice name)
+/* FLUSHALL is a save where there are any, as in Redis: no change is left but those that came after it. */
+static void saved(struct serve__shared *s, uint64_t after)
+{
+    s->saved_dirty = SERVE__SUM(s, dirty) - after;
+    s->saved = (uint64_t)time(NULL);
+    s->saves++;
+}
+
+static void tell(struct serve__worker *w, const struct waiting *e, caret_slice name, uint64_t dirty)
 {
     if (e->class == SERVE__EVENT_FLUSHED)
         atomic_fetch_add(&w->shared->flushes, 1);
+    if (e->class == SERVE__EVENT_FLUSHED && e->db == UINT_MAX && *w->config.text[SERVE__CFG_save] != 0)
+        saved(w->shared, dirty);
     for (int i = 0; i < SERVE__TELLS; i++)
         if ((w->wanted[i] & e->class) && tellers[i] != NULL)
             tellers[i](w, e->class, e->event, e->db, name);
@@ -113,6 +126,7 @@ void serve__events_send(struct serve__runner *r)
         serve__add(&w->stats->dirty, r->dirty);
     if (r->expired != 0)
         serve__add(&w->stats->expired_keys, r->expired);
+    uint64_t dirty = r->dirty;
     r->dirty = r->expired = 0;
     if (r->pending.len == 0)
         return;
@@ -122,7 +136,7 @@ void serve__events_send(struct serve__runner *r)
         struct waiting e;
         memcpy(&e, events.data + at, sizeof e);
         at += sizeof e;
-        tell(w, &e, (caret_slice){events.data + at, e.len});
+        tell(w, &e, (caret_slice){events.data + at, e.len}, dirty);
         at += e.len;
     }
     serve__buffer_free(&events);

@@ -219,6 +219,28 @@ case("BITFIELD SET of what is there is not a change", function(c)
     is(changes(), before + 1)
 end)
 
+case("FLUSHALL is a save where there are any", function(c)
+    local old = c("CONFIG", "GET", "save")[2]
+    local function changes(...)
+        c(...)
+        return tonumber(c("INFO", "persistence"):match("rdb_changes_since_last_save:(%d+)"))
+    end
+    is(c("CONFIG", "SET", "save", ""), "OK")
+    c("SET", "key", "value")
+    is(changes("FLUSHALL") >= 2, true)
+    is(c("CONFIG", "SET", "save", "3600 1"), "OK")
+    c("SET", "key", "value")
+    is(changes("FLUSHALL"), 0)
+    c("SET", "key", "value")
+    is(changes("FLUSHDB"), 2)
+    c("MULTI")
+    for _, request in ipairs {{"SET", "key", 1}, {"FLUSHALL"}, {"SET", "key", 1}, {"SET", "key", 2}} do
+        c(unpack(request))
+    end
+    is(changes("EXEC"), 2)
+    is(c("CONFIG", "SET", "save", old), "OK")
+end)
+
 -- Errors in all, those of a first word, and what a command came to: {calls, rejected, failed}.
 local function errors(c, word, command)
     local info = c("INFO", "everything")

@@ -175,6 +175,8 @@ int serve__cmd_flushall(struct serve__call *q)
     if (rc != CARET_OK)
         return rc;
     serve__flushed(q, -1);
+    if (*q->w->config.text[SERVE__CFG_save] != 0)
+        q->r->dirty = 0; /* what was changed before counts as saved: event.c */
     return serve__ok(q);
 }
 
