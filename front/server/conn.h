@@ -34,13 +34,15 @@ enum {                             /* conn->flags */
        SERVE__CONN_TRACKING = 1 << 17,
        SERVE__CONN_BROKEN = 1 << 18, /* where its invalidations went to is gone */
        SERVE__CONN_BCAST = 1 << 19,
-       SERVE__CONN_PAUSED = 1 << 16,  /* CLIENT PAUSE: what came last is parsed again when it goes on */
-       SERVE__CONN_AWAY = 1 << 20,    /* its script runs, and the loop goes on without it: handoff.h */
-       SERVE__CONN_UNSAVED = 1 << 21, /* its output waits for the disk: disk.h */
-       SERVE__CONN_PUSHED = 1 << 22,  /* what this command sent it goes out in spite of CLIENT REPLY */
-       SERVE__CONN_HELD = 1 << 23,    /* it waits for the end of other clients: meet/ending.h */
-       SERVE__CONN_IN_LINE = 1 << 24, /* for the machine of M: its command is parsed again (node/m.c) */
-       SERVE__CONN_UNSENT = 1 << 25   /* its answer waits for those of others: serve__send_unsent() */
+       SERVE__CONN_PAUSED = 1 << 16,     /* CLIENT PAUSE: what came last is parsed again when it goes on */
+       SERVE__CONN_AWAY = 1 << 20,       /* its script runs, and the loop goes on without it: handoff.h */
+       SERVE__CONN_UNSAVED = 1 << 21,    /* its output waits for the disk: disk.h */
+       SERVE__CONN_PUSHED = 1 << 22,     /* what this command sent it goes out in spite of CLIENT REPLY */
+       SERVE__CONN_HELD = 1 << 23,       /* it waits for the end of other clients: meet/ending.h */
+       SERVE__CONN_IN_LINE = 1 << 24,    /* for the machine of M: its command is parsed again (node/m.c) */
+       SERVE__CONN_DEBUG = 1 << 26,      /* SCRIPT DEBUG YES, */
+       SERVE__CONN_DEBUG_SYNC = 1 << 27, /* or SYNC: script/debugger.h */
+       SERVE__CONN_UNSENT = 1 << 25      /* its answer waits for those of others: serve__send_unsent() */
 };
 
 /* What the loop knows of whatever is in epoll: the first field of it. */

@@ -383,17 +383,35 @@ void serve__lease_begin(struct serve__worker *w, struct serve__lease *l, struct 
     wake_watcher(h);
 }
 
-void serve__lease_end(struct serve__worker *w, struct serve__lease *l)
+void serve__lease_rest(struct serve__lease *l, struct serve__handoff *h)
 {
-    struct serve__handoff *h = w->handoff;
-    if (h == NULL)
-        return;
     atomic_store(&l->since, 0);
     if (atomic_load(&l->seen)) {
         pthread_mutex_lock(&h->looking);
         pthread_mutex_unlock(&h->looking);
         atomic_store(&l->seen, false);
     }
+}
+
+void serve__lease_go_on(struct serve__lease *l, struct serve__handoff *h)
+{
+    atomic_store(&l->since, serve__now());
+    wake_watcher(h);
+}
+
+bool serve__handoff_has_room(const struct serve__worker *w)
+{
+    enum { LEAST = 3 };
+    const struct serve__handoff *h = w->handoff;
+    return h == NULL || SERVE__STANDINS - h->threads + h->nidle >= LEAST;
+}
+
+void serve__lease_end(struct serve__worker *w, struct serve__lease *l)
+{
+    struct serve__handoff *h = w->handoff;
+    if (h == NULL)
+        return;
+    serve__lease_rest(l, h);
     if (!l->away) {
         h->current = NULL;
         atomic_store_explicit(&h->run, 0, memory_order_relaxed);

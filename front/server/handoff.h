@@ -115,6 +115,14 @@ void serve__lease_begin(struct serve__worker *w, struct serve__lease *l, struct 
                         int64_t since);
 void serve__lease_end(struct serve__worker *w, struct serve__lease *l);
 
+/* While the script of the debugger waits for its client, in Lua, it is not one that takes long: it is not told of, nor
+ * ended.  Both without the turn. */
+void serve__lease_rest(struct serve__lease *l, struct serve__handoff *h);
+void serve__lease_go_on(struct serve__lease *l, struct serve__handoff *h);
+
+/* Is there a thread for a script that takes long, and others left? */
+bool serve__handoff_has_room(const struct serve__worker *w);
+
 /* No attempt follows: others are not told of it any more. */
 void serve__lease_over(struct serve__worker *w, const struct serve__lease *l);
 

@@ -13,12 +13,15 @@
 #include "server/conn.h"
 #include "server/dispatch.h"
 #include "server/keys/key.h"
-#include "server/script/script.h"
+#include "server/script/debugger.h"
 #include "server/worker.h"
 
 /* Raise {err = "ERR text"}, without a place. */
 static int raise(lua_State *L, const char *text)
 {
+    const struct serve__scripts *x = serve__scripts_here(L);
+    if (serve__debugger_tells(x))
+        serve__debugger_tell_error(x->debugger, text);
     serve__script_push_error(L, text, strlen(text), false);
     return lua_error(L);
 }
@@ -109,6 +112,15 @@ static bool is_refused(const struct serve__scripts *x, struct serve__call *q)
            (q->cmd->flags & SERVE__DENYOOM) && serve__memory_refuses(q);
 }
 
+/* Tell the debugger of the error on top of the stack: the command was not run. */
+static void tell_refusal(lua_State *L, const struct serve__scripts *x)
+{
+    lua_pushliteral(L, "err");
+    lua_rawget(L, -2);
+    serve__debugger_tell_error(x->debugger, lua_tostring(L, -1));
+    lua_pop(L, 1);
+}
+
 /* Run the command of the arguments on the stack; its answer is pushed. */
 static void run(lua_State *L, struct serve__scripts *x, int argc)
 {
@@ -125,6 +137,8 @@ static void run(lua_State *L, struct serve__scripts *x, int argc)
     inner.ahead = NULL;
     inner.script = x->q;
     find(x, &inner);
+    if (serve__debugger_tells(x))
+        serve__debugger_tell_call(x->debugger, inner.argv, argc);
     if (inner.cmd == NULL)
         why = "ERR Unknown Redis command called from script";
     else
@@ -135,13 +149,18 @@ static void run(lua_State *L, struct serve__scripts *x, int argc)
         if (inner.cmd != NULL)
             serve__add(&inner.w->stats->command[inner.cmd->id].rejected, 1);
     }
-    if (why != NULL || is_refused(x, &inner))
+    bool refused_it = why != NULL || is_refused(x, &inner);
+    if (refused_it && serve__debugger_tells(x))
+        tell_refusal(L, x);
+    if (refused_it)
         return;
     if (inner.cmd->flags & SERVE__WRITE)
         atomic_store_explicit(&x->lease.wrote, true, memory_order_relaxed);
     serve__script_look_ahead(x, &inner, &ahead);
     if (serve__execute(&inner) == CARET_RESTART)
         x->restart = true;
+    else if (serve__debugger_tells(x))
+        serve__debugger_tell_reply(x->debugger, L);
 }
 
 static bool is_error(lua_State *L)
@@ -294,18 +313,6 @@ static int api_replicate_commands(lua_State *L)
     return 1;
 }
 
-static int api_nothing(lua_State *L)
-{
-    (void)L;
-    return 0;
-}
-
-static int api_breakpoint(lua_State *L)
-{
-    lua_pushboolean(L, 0);
-    return 1;
-}
-
 static int api_acl_check_cmd(lua_State *L)
 {
     struct serve__scripts *x = serve__scripts_here(L);
@@ -340,8 +347,8 @@ const luaL_Reg serve__script_api[] = {
     {"setresp", api_setresp},
     {"set_repl", api_set_repl},
     {"replicate_commands", api_replicate_commands},
-    {"breakpoint", api_breakpoint},
-    {"debug", api_nothing},
+    {"breakpoint", serve__debugger_breakpoint},
+    {"debug", serve__debugger_debug},
     {"acl_check_cmd", api_acl_check_cmd},
     {NULL, NULL},
 };

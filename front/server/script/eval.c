@@ -9,6 +9,7 @@
 
 #include "server/conn.h"
 #include "server/dispatch.h"
+#include "server/script/debugger.h"
 #include "server/worker.h"
 
 /* ------------------------------------------------------------------ cache */
@@ -246,7 +247,7 @@ static int script_of_text(struct serve__call *q, struct serve__scripts *x, caret
     if ((*out = find_text(x, text)) != NULL)
         return CARET_OK;
     int rc = compile(q, x, text, out);
-    if (rc != CARET_OK)
+    if (rc != CARET_OK || (x->debugger != NULL && !x->debugger->sync)) /* that leaves nothing */
         return rc;
     caret_node_buf node;
     caret_slice had;
@@ -317,14 +318,9 @@ int serve__script_keys(struct serve__call *q, const char *what)
     return n < 0 ? serve__fail(q, "ERR Number of keys can't be negative") : CARET_OK;
 }
 
-static int eval(struct serve__call *q, bool sha, bool readonly)
+static int eval_in(struct serve__call *q, struct serve__scripts *x, bool sha, bool readonly)
 {
-    struct serve__scripts *x = serve__scripts_of(q);
     struct serve__script *s;
-    if (x == NULL)
-        return CARET_E_NOMEM;
-    if (sha && q->argv[1].len != SERVE__SHA)
-        return serve__fail(q, "NOSCRIPT No matching script. Please use EVAL.");
     int rc = serve__script_keys(q, "ERR value is not an integer or out of range");
     if (rc == CARET_OK)
         rc = sha ? script_of_sha(q, x, &q->argv[1], &s) : script_of_text(q, x, q->argv[1], &s);
@@ -335,6 +331,25 @@ static int eval(struct serve__call *q, bool sha, bool readonly)
     if (readonly && !(s->code.flags & (SERVE__SCRIPT_OLD | SERVE__SCRIPT_NO_WRITES)))
         return serve__fail(q, "ERR Can not execute a script with write flag using *_ro command.");
     return serve__script_run(q, x, &s->code, readonly);
+}
+
+int serve__script_eval_text(struct serve__call *q, struct serve__scripts *x, bool readonly)
+{
+    return eval_in(q, x, false, readonly);
+}
+
+static int eval(struct serve__call *q, bool sha, bool readonly)
+{
+    bool debugs = (q->c->flags & SERVE__CONN_DEBUG) != 0;
+    if (debugs)
+        return sha ? serve__fail(q, "ERR Please use EVAL instead of EVALSHA for debugging")
+                   : serve__debugger_eval(q, readonly);
+    struct serve__scripts *x = serve__scripts_of(q);
+    if (x == NULL)
+        return CARET_E_NOMEM;
+    if (sha && q->argv[1].len != SERVE__SHA)
+        return serve__fail(q, "NOSCRIPT No matching script. Please use EVAL.");
+    return eval_in(q, x, sha, readonly);
 }
 
 int serve__cmd_eval(struct serve__call *q)
@@ -395,15 +410,6 @@ int serve__cmd_script_flush(struct serve__call *q)
         return rc;
     atomic_fetch_add(&q->w->shared->scripts, 1);
     return serve__ok(q);
-}
-
-int serve__cmd_script_debug(struct serve__call *q)
-{
-    if (serve__is(&q->argv[2], "no"))
-        return serve__ok(q);
-    if (serve__is(&q->argv[2], "yes") || serve__is(&q->argv[2], "sync"))
-        return serve__fail(q, "ERR there is no debugger of scripts here");
-    return serve__fail(q, "ERR Use SCRIPT DEBUG YES/SYNC/NO");
 }
 
 int serve__cmd_script_help(struct serve__call *q)

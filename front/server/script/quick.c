@@ -351,6 +351,11 @@ static void push_names(lua_State *L)
     }
 }
 
+void serve__quick_none(struct serve__scripts *x)
+{
+    x->quick.make_driver = x->quick.nodes = LUA_NOREF;
+}
+
 void serve__quick_open(lua_State *L, struct serve__scripts *x)
 {
     int redis = lua_gettop(L);

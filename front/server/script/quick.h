@@ -67,6 +67,7 @@ struct serve__driver {
 
 /* Have redis.call and redis.pcall of the table on top of the stack call by FFI, if there is one.  May raise an
  * error. */
+void serve__quick_none(struct serve__scripts *x); /* for a state without it */
 void serve__quick_open(lua_State *L, struct serve__scripts *x);
 
 /* The same of the table of methods and the metatable of nodes. */

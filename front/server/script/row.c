@@ -190,7 +190,7 @@ unsigned serve__script_row(struct serve__worker *w, struct serve__conn *c, struc
                            unsigned i)
 {
     const struct serve__command *cmd = evals(p, i);
-    if (cmd == NULL || w->config.n[SERVE__CFG_maxmemory] != 0)
+    if (cmd == NULL || (c->flags & SERVE__CONN_DEBUG) || w->config.n[SERVE__CFG_maxmemory] != 0)
         return 0;
     struct serve__call q = {.w = w,
                             .r = &w->run,

@@ -8,7 +8,7 @@
 #include "server/event.h"
 #include "server/keys/evict.h"
 #include "server/multi.h"
-#include "server/script/script.h"
+#include "server/script/debugger.h"
 #include "server/worker.h"
 
 /* Empty the table on top of the stack. */
@@ -141,6 +141,8 @@ static bool call_lua(struct serve__scripts *x, struct serve__handoff *h, int *fa
                          : x->body);
     if (!driven) /* pushing a C function makes garbage */
         lua_pushlightuserdata(L, x);
+    if (x->debugger != NULL)
+        serve__debugger_ready(x);
     if (sigsetjmp(x->out, 0) == 0) {
         serve__lend(h, &x->lease);
         *failed = lua_pcall(L, !driven, 1, 1);
@@ -225,6 +227,8 @@ int serve__script_run_in(struct serve__call *q, struct serve__scripts *x, const 
 static int run(struct serve__call *q)
 {
     struct serve__scripts *x = scripts_running(q);
+    if (x->debugger != NULL)
+        return serve__debugger_attempt(q, x);
     return serve__script_run_in(q, x, x->wanted, x->wanted_readonly);
 }
 
@@ -263,7 +267,7 @@ static struct serve__call own_call(const struct serve__call *q, struct serve__sc
     own.s = x->run.s;
     x->used = true;
     x->attempts = 0;
-    x->yields = false;
+    x->yields = x->debugger != NULL; /* it never keeps others waiting */
     x->holds = false;
     x->began = q->now;
     x->lease.number = serve__lease_number(q->w);

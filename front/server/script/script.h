@@ -13,6 +13,7 @@
  *   state.c      the Lua state of a worker; sandbox.lua what its scripts see
  *   source.c     texts, as LuaJIT has to get them
  *   kill.c       SCRIPT KILL
+ *   debugger.c   SCRIPT DEBUG: debugger.h
  *   library.c, register.c, function.c   libraries of functions: library.h
  *   none.c       instead of all of these where there is no Lua
  *
@@ -130,10 +131,11 @@ struct serve__scripts {
     unsigned attempts;  /* of the transaction, short ones; */
     bool holds, yields; /* this one keeps the turn; none of the others will */
     bool only_reads;
-    int64_t began;      /* when this one began */
-    atomic_bool killed; /* the run is to end, */
-    atomic_bool jumps;  /* and be jumped out of */
-    sigjmp_buf out;     /* of a run that does not: kill.c */
+    int64_t began;                    /* when this one began */
+    atomic_bool killed;               /* the run is to end, */
+    atomic_bool jumps;                /* and be jumped out of */
+    sigjmp_buf out;                   /* of a run that does not: kill.c */
+    struct serve__debugger *debugger; /* of what runs, SCRIPT DEBUG; NULL mostly */
     struct serve__scripts *next;
     int broken;                                   /* what the engine said that ends the script; CARET_OK */
     int keys, argv, handler, body, clear, caller; /* references */

@@ -168,6 +168,18 @@ static void seed(lua_State *L, struct serve__scripts *x)
     lua_pop(L, 1);
 }
 
+/* For the debugger, whose hook machine code would not look at. */
+static void interpret(lua_State *L, struct serve__scripts *x)
+{
+    serve__quick_none(x);
+    lua_getglobal(L, "jit");
+    if (lua_istable(L, -1)) {
+        lua_getfield(L, -1, "off");
+        lua_call(L, 0, 0);
+    }
+    lua_pop(L, 1);
+}
+
 static int make(lua_State *L)
 {
     struct serve__scripts *x = lua_touserdata(L, 1);
@@ -179,7 +191,10 @@ static int make(lua_State *L)
     if (luaL_loadbuffer(L, sandbox, sizeof sandbox - 1, "=sandbox") != 0)
         return lua_error(L);
     push_api(L);
-    serve__quick_open(L, x);
+    if (x->debugger == NULL)
+        serve__quick_open(L, x);
+    else
+        interpret(L, x);
     lua_pushcfunction(L, ending);
     lua_pushcfunction(L, serve__script_register);
     push_module(L, "cjson", caret_codec__open_cjson);
