@@ -3,7 +3,10 @@
  *
  * What a key takes is an estimate: pages are shared by neighbours, so a key has no size of its own.
  */
+#include <stdio.h>
+
 #include "server/keys/evict.h"
+#include "server/keys/key.h"
 #include "server/worker.h"
 
 /* Bytes of all values below a node are not read: a collection is as many nodes as it counts. */
@@ -48,31 +51,80 @@ int serve__cmd_memory_doctor(struct serve__call *q)
     return serve__verbatim(q, "txt", text, sizeof text - 1);
 }
 
+/* One of MEMORY STATS. */
+struct figure {
+    const char *name;
+    double n;
+    bool real; /* not a whole number */
+};
+
+static void add_figures(struct serve__call *q, const struct figure *f, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        serve__text(q, f[i].name);
+        if (f[i].real)
+            serve__real(q, f[i].n);
+        else
+            serve__integer(q, (int64_t)f[i].n);
+    }
+}
+
+/* The databases that have keys, with hash tables that they do not have here; *keys is how many keys they have. */
+static size_t add_databases(struct serve__call *q, double *keys)
+{
+    static const struct figure none[] = {{"overhead.hashtable.main", 0, false},
+                                         {"overhead.hashtable.expires", 0, false},
+                                         {"overhead.hashtable.slot-to-keys", 0, false}};
+    size_t n = 0;
+    *keys = 0;
+    for (unsigned db = 0; db < SERVE__DATABASES; db++) {
+        struct serve__keys_count count;
+        char name[16];
+        if (serve__count_keys(q, db, &count) != CARET_OK || count.all == 0)
+            continue;
+        snprintf(name, sizeof name, "db.%u", db);
+        serve__text(q, name);
+        serve__map(q, sizeof none / sizeof *none);
+        add_figures(q, none, sizeof none / sizeof *none);
+        *keys += (double)count.all;
+        n++;
+    }
+    return n;
+}
+
+/* All that Redis tells, in its order, for programs that look for a name: 0, or the ratio 1, of what is not here. */
 int serve__cmd_memory_stats(struct serve__call *q)
 {
-    caret_stats s = {.size = sizeof s};
-    int rc = caret_stat(q->w->db, &s);
-    if (rc != CARET_OK)
-        return rc;
-    uint64_t used = serve__memory_used(q->w);
-    const struct {
-        const char *name;
-        uint64_t bytes;
-    } rows[] = {{"peak.allocated", q->w->shared->peak},
-                {"total.allocated", used},
-                {"startup.allocated", 0},
-                {"replication.backlog", 0},
-                {"clients.slaves", 0},
-                {"clients.normal", 0},
-                {"aof.buffer", 0},
-                {"dataset.bytes", s.pages * 4096}};
-    size_t n = sizeof rows / sizeof *rows;
-    serve__map(q, n);
-    for (size_t i = 0; i < n; i++) {
-        serve__text(q, rows[i].name);
-        serve__integer(q, (int64_t)rows[i].bytes);
-    }
-    return CARET_OK;
+    double used = (double)serve__memory_used(q->w), peak = (double)q->w->shared->peak, keys;
+    const struct figure before[] = {{"peak.allocated", peak, false}, {"total.allocated", used, false},
+                                    {"startup.allocated", 0, false}, {"replication.backlog", 0, false},
+                                    {"clients.slaves", 0, false},    {"clients.normal", 0, false},
+                                    {"cluster.links", 0, false},     {"aof.buffer", 0, false},
+                                    {"lua.caches", 0, false},        {"functions.caches", 0, false}};
+    enum { BEFORE = sizeof before / sizeof *before };
+    size_t place = serve__open(q);
+    add_figures(q, before, BEFORE);
+    size_t n = add_databases(q, &keys);
+    const struct figure after[] = {{"overhead.total", 0, false},
+                                   {"keys.count", keys, false},
+                                   {"keys.bytes-per-key", keys > 0 ? used / keys : 0, false},
+                                   {"dataset.bytes", used, false},
+                                   {"dataset.percentage", 100, true},
+                                   {"peak.percentage", peak > 0 ? 100 * used / peak : 100, true},
+                                   {"allocator.allocated", 0, false},
+                                   {"allocator.active", 0, false},
+                                   {"allocator.resident", 0, false},
+                                   {"allocator-fragmentation.ratio", 1, true},
+                                   {"allocator-fragmentation.bytes", 0, false},
+                                   {"allocator-rss.ratio", 1, true},
+                                   {"allocator-rss.bytes", 0, false},
+                                   {"rss-overhead.ratio", 1, true},
+                                   {"rss-overhead.bytes", 0, false},
+                                   {"fragmentation", 1, true},
+                                   {"fragmentation.bytes", 0, false}};
+    enum { AFTER = sizeof after / sizeof *after };
+    add_figures(q, after, AFTER);
+    return serve__close_map(q, place, BEFORE + n + AFTER);
 }
 
 int serve__cmd_memory_help(struct serve__call *q)
