@@ -7,7 +7,7 @@ return {
     "sort key", "sort key {ASC|DESC}", "sort key ALPHA [{ASC|DESC}]", "sort key LIMIT index index",
     "sort key ALPHA LIMIT int int", "sort key BY w_* [ALPHA] [{ASC|DESC}] [GET #]",
     "sort key BY h_*->f GET # GET h_*->g",
-    "sort key GET w_* [GET #] [ALPHA]", "sort key BY nosort GET w_* [LIMIT count count]",
+    "sort key GET w_* [GET #] [ALPHA]", "sort key BY nosort [DESC] GET w_* [LIMIT count count]",
     "sort key ALPHA STORE key", "sort key BY w_* ALPHA GET w_* STORE key", "sort key LIMIT int int STORE key",
     "sort_ro key [ALPHA] [{ASC|DESC}]", "sort_ro key STORE key", "sort key GET nostar ALPHA",
     "sort key BY *->f ALPHA",

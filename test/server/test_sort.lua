@@ -42,6 +42,13 @@ case("a target may be the source, and another type before", function(c)
     is(c("EXISTS", "t"), 0)
 end)
 
+case("a list that is not to be sorted keeps its order, which DESC turns round", function(c)
+    c("RPUSH", "l", "3", "1", "2", "5")
+    is(c("SORT", "l", "BY", "nosort"), {"3", "1", "2", "5"})
+    is(c("SORT", "l", "BY", "nosort", "DESC"), {"5", "2", "1", "3"})
+    is(c("SORT", "l", "BY", "nosort", "DESC", "LIMIT", "1", "2"), {"2", "1"})
+end)
+
 case("what is stored wakes a client that waits", function(c)
     local other = check.connect()
     other:write("BLPOP", "t", "0")

@@ -163,6 +163,18 @@ static int load_ranked(struct serve__call *q, const struct serve__key *k, struct
     return rc == CARET_NONE ? CARET_OK : rc;
 }
 
+/* The elements in their order, which BY nosort keeps; DESC turns it round. */
+static int load_list(struct serve__call *q, struct sorting *s)
+{
+    int rc = serve__list_each(q, q->argv[1], load_element, s);
+    for (size_t i = 0, n = s->n; rc == CARET_OK && s->o.unsorted && s->o.desc && i < n / 2; i++) {
+        struct sort_item kept = s->item[i];
+        s->item[i] = s->item[n - 1 - i];
+        s->item[n - 1 - i] = kept;
+    }
+    return rc;
+}
+
 static int load(struct serve__call *q, struct sorting *s)
 {
     struct serve__key k;
@@ -177,7 +189,7 @@ static int load(struct serve__call *q, struct sorting *s)
         s->o.by = NULL;
     }
     switch (k.type) {
-    case SERVE__LIST: return serve__list_each(q, q->argv[1], load_element, s);
+    case SERVE__LIST: return load_list(q, s);
     case SERVE__SETTYPE: return load_names(q, &k, s);
     case SERVE__ZSET: return s->o.unsorted ? load_ranked(q, &k, s) : load_names(q, &k, s);
     default: return SERVE__E_TYPE;
