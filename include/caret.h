@@ -271,7 +271,7 @@ typedef struct caret_options {
  * next can't come to its end: after ten restarts and ten seconds caret_restart() says BUSY.  Read in shorter
  * ones, or from a backup.  Writing, locks, caret_sync and caret_checkpoint are READONLY; caret_check looks at
  * the last checkpoint.  If the process has the database open for writing as well, the handle is one more over
- * that.
+ * that: it can do all that this one can, but for changes of data.
  *
  * The path ":memory:" is a new database in memory, another one with each call: of this process, its threads (give each
  * a session), and the forks that it makes while it is open, which share it.  It has no file, no log file and no name
@@ -338,8 +338,8 @@ typedef struct caret_backup_options {
  *   The file appears under its name when it is complete and on the disk, never before: whoever is
  * killed, or fails, leaves no half of one.  (On file systems that know no nameless files a killed backup leaves a file
  * NAME-partial-..., which is to be removed.)  Not for a database opened read-only.  ROLLBACK: progress stopped it.
- * EXISTS, BUSY (the file to replace is in use), OPEN, DISKFULL, IO; CORRUPT: the database is damaged; LIMIT: too large
- * to be packed; READONLY, and what beginning a snapshot says.
+ * EXISTS, BUSY (the file to replace is in use), OPEN (also if the name is that of a folder), DISKFULL, IO; CORRUPT:
+ * the database is damaged; LIMIT: too large to be packed; READONLY, and what beginning a snapshot says.
  */
 CARET_API int caret_backup(caret_db *db, const char *path, const caret_backup_options *options);
 
@@ -379,14 +379,14 @@ typedef struct caret_restore_options {
  * itself). EXISTS: there is a file `path`; NOTFOUND: no backup, one that is later than `lsn` or `time` (take
  * an older one), the archive does not lead to `lsn`, or a file in its middle is missing: the message names
  * it, and the place up to which restoring is possible; CORRUPT: an archive file is damaged, or does not
- * continue the one before; INVALID: not a backup; OPEN, DISKFULL, IO, NOMEM, ROLLBACK, and what caret_open()
- * says.
+ * continue the one before; INVALID: the backup is a database that is open here, or was not closed cleanly; FOREIGN: it
+ * is none; OPEN, DISKFULL, IO, NOMEM, ROLLBACK, and what caret_open() says.
  */
 CARET_API int caret_restore(const char *backup, const char *path, const caret_restore_options *options,
                             uint64_t *reached);
 
 /* Walk everything: pages, order, key ranges, free space, shared structures.  Findings
- * are appended as text lines to `report` (cut at `cap`, always NUL-terminated).
+ * are appended as text lines to `report` (cut at `cap`, which is 1 at least, always NUL-terminated).
  * Returns CARET_OK when clean, CARET_E_CORRUPT with findings.  Takes the writer mutex
  * while it runs: meant for tests and for the tool.  Opened read-only the last
  * checkpoint is checked, and nobody waits; BUSY if newer ones keep coming. */
@@ -1136,7 +1136,7 @@ CARET_API void caret_log_close(caret_log *log);
  *     if (nothing_to_do(s))
  *         caret_wait(s, n, place, CARET_FOREVER);
  *
- * CARET_LOG_END: from now on.  CARET_OK: something was, or may have been, as the log from `place` on is not there any
+ * CARET_LOG_END: from now on; 0: since the database was made.  CARET_OK: something was, or may have been, as the log from `place` on is not there any
  * more: look.  CARET_NONE: nothing was, and the time is over.  The session's own commits count.  Any number of
  * threads and processes may wait; all whom a commit concerns are woken.  A place of before the database was opened by
  * its first user may be none: NOTFOUND.  INTERRUPTED; INTXN: in a transaction; READONLY: opened read-only, and no

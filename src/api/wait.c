@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "api/changes.h"
+#include "disk/meta.h"
 #include "log/await.h"
 
 /* It is looked so often, whoever has died. */
@@ -117,7 +118,7 @@ int caret_wait(caret_session *s, const caret_node *n, uint64_t place, uint64_t t
     if (s->awaits == NULL && (s->awaits = calloc(1, sizeof *s->awaits)) == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory to wait", s->e->path);
     caret__log_below(s->awaits, n);
-    rc = caret__log_begin(s->awaits, s->e, place);
+    rc = caret__log_begin(s->awaits, s->e, place != 0 ? place : CARET__FIRST_LSN); /* 0 is where the log begins */
     if (rc == CARET_OK)
         rc = caret__log_await(s->awaits, &s->alarm, timeout_ns);
     /* what is not in the log any more may have concerned it */

@@ -58,7 +58,10 @@ static void what_concerns_a_node_ends_the_wait(void **state)
     (void)state;
     caret_db *db = open_db();
     OK(caret_session_open(db, &s));
+    assert_int_equal(waited(s, "^a", 0), CARET_NONE);
     set(s, "^a(1,2)");
+    assert_int_equal(waited(s, "^a", 0), CARET_OK);
+    assert_int_equal(waited(s, "^b", 0), CARET_NONE);
     uint64_t place = place_of(db);
     assert_int_equal(waited(s, "^a(1)", place), CARET_NONE);
     assert_int_equal(waited(s, "^a(1)", CARET_LOG_END), CARET_NONE);
@@ -90,6 +93,7 @@ static void what_concerns_a_node_ends_the_wait(void **state)
     assert_int_equal(waited(s, "^b", place), CARET_NONE);
     OK(caret_checkpoint(db));
     assert_int_equal(waited(s, "^b", place), CARET_OK); /* it can't be told any more */
+    assert_int_equal(waited(s, "^b", 0), CARET_OK);
     assert_int_equal(waited(s, "^b", place_of(db)), CARET_NONE);
     assert_int_equal(waited(s, "^b", place_of(db) + 8), CARET_E_NOTFOUND);
     caret_session_close(s);

@@ -140,25 +140,35 @@ end
 
 page = "docs/memory-order.md"
 text = read(page)
-local order, named = {}, {}
-list = assert(io.popen(("cd '%s' && grep -rlE '%s' src"):format(source,
+local order, named = {}, {} -- functions that order memory, as "file function"; those that rows name
+list = assert(io.popen(("cd '%s' && grep -rnE '%s' src"):format(source,
     "memory_order_(acquire|release)|atomic_thread_fence|__ATOMIC_(ACQUIRE|RELEASE)")))
-for file in list:lines() do order[#order + 1] = file:match "^src/(.*)" end
+for found in list:lines() do
+    local file, number = found:match "^src/([^:]*):(%d+):"
+    local begins
+    for line in read("src/" .. file):gmatch "([^\n]*)\n" do
+        begins = line:find "^%l" and line:match "([%w_]+)%(" or begins
+        number = number - 1
+        if number == 0 then break end
+    end
+    if order[#order] ~= file .. " " .. begins then order[#order + 1] = file .. " " .. begins end
+end
 list:close()
 for row in text:gmatch "\n| ([^|]*`[^|]*)|" do
-    local code
+    local code, inside
     for quoted in row:gmatch "`([%w_/.]+)`" do
         if quoted:find "%.[ch]$" then
-            code = read("src/" .. quoted)
-            named[quoted] = true
+            code, inside = read("src/" .. quoted), quoted
         elseif code and not code:find(quoted, 1, true) then
             print(("%s names %s, which is not in that file"):format(page, quoted))
+        elseif code then
+            named[inside .. " " .. quoted] = true
         end
     end
 end
-for _, file in ipairs(order) do
+for _, place in ipairs(order) do
     looked = looked + 1
-    if not named[file] then print(("%s does not name %s"):format(page, file)) end
+    if not named[place] then print(("%s does not name %s"):format(page, place)) end
 end
 local left_out = {}
 for line in read "tools/aarch64.sh":match "\nwhy_not%(%)\n(.-)esac":gmatch "\n    (%l[%w_ |]*)%) echo" do

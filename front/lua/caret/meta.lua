@@ -262,7 +262,7 @@ function caret.trestart() end
 ---@param options? caret.RestoreOptions
 ---@return integer? lsn the place that was reached
 ---@return string? text what is wrong
----@return string? name EXISTS, NOTFOUND (no backup, or the archive does not lead to `lsn`), CORRUPT, INVALID (not a backup), OPEN, DISKFULL, IO, NOMEM, or what `caret.open` says
+---@return string? name EXISTS, NOTFOUND (no backup, or the archive does not lead to `lsn`), CORRUPT, INVALID (a database that is open here, or was not closed cleanly), FOREIGN (none), OPEN, DISKFULL, IO, NOMEM, or what `caret.open` says
 function caret.restore(backup, path, options) end
 
 ---Write every node that can still be read of a damaged database to a new file of ZWR text. No process may have it open.
@@ -448,7 +448,7 @@ function Database:place() end
 ---Own commits count too. In a transaction it raises INTXN.
 ---@param node caret.Address
 ---@param timeout? number seconds; nil: for ever
----@param place? integer only what was committed after it; nil: from now on
+---@param place? integer only what was committed after it; nil: from now on; 0: since the database was made
 ---@return boolean? changed true, also if the log from `place` on is not there any more: look; false: the time is over
 ---@return string? text why not
 ---@return string? name READONLY (opened so: nobody would wake it), NOTFOUND (never was such a place), INTERRUPTED (by a C program around it)
