@@ -123,7 +123,7 @@ extern "C" {
 #define CARET_MAX_SUBS  31u         /* subscripts of one node */
 #define CARET_MAX_KEY   1015u       /* bytes of an encoded key (less in `small` builds) */
 #define CARET_MAX_VALUE (16u << 20) /* bytes of a value */
-#define CARET_MAX_NEST  127u        /* transactions within transactions */
+#define CARET_MAX_NEST  127u        /* transactions within each other, the outermost among them */
 
 /* Outcomes that a caller is meant to handle. */
 enum {
@@ -147,7 +147,7 @@ enum {
     CARET_E_CLOSED = -8,        /* the database was closed, or the session has none */
     CARET_E_READONLY = -9,      /* opened read-only */
     CARET_E_NOTXN = -10,        /* no transaction in progress */
-    CARET_E_TXN_TOO_DEEP = -11, /* over 127 nested transactions */
+    CARET_E_TXN_TOO_DEEP = -11, /* over 127 transactions within each other */
     CARET_E_TXN_TOO_BIG = -12,  /* more changes than one commit can hold */
     CARET_E_NOTLOCKED = -13,    /* released a lock that is not held */
     CARET_E_INTXN = -14,        /* not allowed inside a transaction */
@@ -1136,12 +1136,12 @@ CARET_API void caret_log_close(caret_log *log);
  *     if (nothing_to_do(s))
  *         caret_wait(s, n, place, CARET_FOREVER);
  *
- * CARET_LOG_END: from now on; 0: since the database was made.  CARET_OK: something was, or may have been, as the log from `place` on is not there any
- * more: look.  CARET_NONE: nothing was, and the time is over.  The session's own commits count.  Any number of
- * threads and processes may wait; all whom a commit concerns are woken.  A place of before the database was opened by
- * its first user may be none: NOTFOUND.  INTERRUPTED; INTXN: in a transaction; READONLY: opened read-only, and no
- * other handle of this process has it open for writing (nobody wakes it: it has to look now and then); INVALID: n is
- * local; CLOSED, EVICTED, NOMEM, CORRUPT, IO.
+ * CARET_LOG_END: from now on; 0: since the database was made.  CARET_OK: something was, or may have been, as the log
+ * from `place` on is not there any more: look.  CARET_NONE: nothing was, and the time is over.  The session's own
+ * commits count.  Any number of threads and processes may wait; all whom a commit concerns are woken.  A place of
+ * before the database was opened by its first user may be none: NOTFOUND.  INTERRUPTED; INTXN: in a transaction;
+ * READONLY: opened read-only, and no other handle of this process has it open for writing (nobody wakes it: it has to
+ * look now and then); INVALID: n is local; CLOSED, EVICTED, NOMEM, CORRUPT, IO.
  */
 CARET_API int caret_wait(caret_session *s, const caret_node *n, uint64_t place, uint64_t timeout_ns);
 

@@ -16,6 +16,9 @@
  * it is over, the first that notices has the handle open the database anew; the
  * others follow at their next call.  The last one lets go of the old engine.
  *
+ * Nothing is to be attached in a forked child; but the transaction that a session was in is its parent's, so it is
+ * dropped with the child's first call.
+ *
  * All this costs the sessions of other databases nothing: the word that tells a
  * forked child is 0 for an engine that observes, so each call takes the slow way
  * through caret__session_refuse().
@@ -24,6 +27,7 @@
 
 #include <string.h>
 
+#include "base/process.h"
 #include "open/open.h"
 #include "tree/past.h"
 
@@ -53,6 +57,10 @@ static int move_on(caret_session *s)
 
 int caret__observe_enter(caret_session *s)
 {
+    if (s->process != caret__process()) {
+        caret__txn_forget(s); /* it is the parent's */
+        s->process = caret__process();
+    }
     if (s->observing || !caret__observed_over(s->e))
         return CARET_OK;
     if (s->txn.level == 0)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/process.h"
 #include "log/background.h"
 #include "log/flush.h"
 #include "log/snapshot.h"
@@ -47,6 +48,7 @@ void caret__session_bind(caret_session *s, struct caret__engine *e)
     s->e = e;
     s->global.pg = &e->pg;
     s->observes = e->observes != CARET__OBSERVES_NOT;
+    s->process = caret__process();
     s->global.stalled = s->observes ? caret__observer_stalled : caret__stalled;
     s->global.ctx = e;
     s->global.walk = &s->walk;

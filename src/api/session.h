@@ -40,6 +40,7 @@ struct caret_session {
     struct caret_db *db; /* NULL: locals only */
     bool observes;       /* the engine only observes: api/observe.c; the session holds a reference to it */
     bool observing;      /* caret__observe_call() is in progress */
+    uint32_t process; /* if it observes: whose its transaction is, and not that of a fork (base/process.h) */
     struct caret__engine *e;
     struct caret__view global; /* of the database, or of the snapshot in progress */
     struct caret__view live;   /* of the database, while there is a snapshot */

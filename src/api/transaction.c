@@ -465,7 +465,8 @@ static bool in_txn(const caret_session *s)
     if (s == NULL || s->txn.level == 0 || s->e == NULL || s->db->closed)
         return false;
     return s->remote != NULL ? s->remote->process == caret__process()
-                             : s->observes || caret__attached_here(s->e);
+           : s->observes     ? s->process == caret__process()
+                             : caret__attached_here(s->e);
 }
 
 unsigned caret_txn_level(const caret_session *s)

@@ -61,7 +61,7 @@ int caret__log_await(struct caret_log *log, struct caret__alarm *alarm, uint64_t
 /* A transaction would be restarted by what it waits for, or never see it. */
 static int not_in_txn(const char *function, const caret_session *s)
 {
-    if (s->txn.level == 0)
+    if (caret_txn_level(s) == 0)
         return CARET_OK;
     return caret__fail(CARET_E_INTXN, "%s: waiting inside a transaction", function);
 }
@@ -118,7 +118,8 @@ int caret_wait(caret_session *s, const caret_node *n, uint64_t place, uint64_t t
     if (s->awaits == NULL && (s->awaits = calloc(1, sizeof *s->awaits)) == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory to wait", s->e->path);
     caret__log_below(s->awaits, n);
-    rc = caret__log_begin(s->awaits, s->e, place != 0 ? place : CARET__FIRST_LSN); /* 0 is where the log begins */
+    /* to the log 0 is where it begins now */
+    rc = caret__log_begin(s->awaits, s->e, place != 0 ? place : CARET__FIRST_LSN);
     if (rc == CARET_OK)
         rc = caret__log_await(s->awaits, &s->alarm, timeout_ns);
     /* what is not in the log any more may have concerned it */

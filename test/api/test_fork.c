@@ -118,6 +118,27 @@ static void child_that_closes_ends_nothing_of_its_parent(void **state)
     }
 }
 
+static void child_waits_where_its_parent_was_in_a_transaction(void **state)
+{
+    (void)state;
+    caret_db *db = open_db();
+    caret_session *s = session_of(db);
+    caret_log *log;
+    OK(caret_log_open(db, CARET_LOG_END, &log));
+    OK(caret_begin(s, 0));
+    assert_int_equal(caret_log_wait(s, log, 0), CARET_E_INTXN);
+    pid_t pid = fork();
+    if (pid == 0) {
+        CHILD(caret_log_wait(s, log, 0) == CARET_NONE);
+        _exit(0);
+    }
+    join(pid);
+    OK(caret_rollback(s));
+    caret_log_close(log);
+    caret_session_close(s);
+    OK(caret_close(db));
+}
+
 /* It is the first use of the first session that attaches the child; all others are the child's then. */
 static void every_session_of_a_child_is_its_own(void **state)
 {
@@ -678,6 +699,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(child_owns_no_transaction_of_its_parent),
         TEST(child_that_closes_ends_nothing_of_its_parent),
+        TEST(child_waits_where_its_parent_was_in_a_transaction),
         TEST(every_session_of_a_child_is_its_own),
         TEST(locals_in_a_child_are_as_if_the_transaction_was_rolled_back),
         TEST(fork_of_a_process_with_writing_threads),

@@ -283,6 +283,36 @@ static void forked_child_of_a_reader_reads(void **state)
     OK(caret_close(reader));
 }
 
+/* Told by the level before the child's first call, and by what ends or needs a transaction. */
+static void forked_child_of_a_reader_is_in_no_transaction(void **state)
+{
+    (void)state;
+    pid_t child = child_with(0, 10, 30);
+    caret_db *reader = open_reading();
+    caret_session *s;
+    caret_node_buf n;
+    node_of(&n, 1);
+    OK(caret_session_open(reader, &s));
+    for (int calls = 0; calls < 3; calls++) {
+        OK(caret_begin(s, 0));
+        pid_t pid = fork();
+        if (pid == 0) {
+            caret_slice value;
+            CHILD(calls != 0 || caret_txn_level(s) == 0);
+            CHILD(calls != 1 || caret_commit(s) == CARET_E_NOTXN);
+            CHILD(calls != 2 || caret_get_kept(s, &n.node, &value) == CARET_E_NOTXN);
+            CHILD(caret_begin(s, 0) == CARET_OK && caret_txn_level(s) == 1 && caret_commit(s) == CARET_OK);
+            _exit(0);
+        }
+        join(pid);
+        assert_int_equal(caret_txn_level(s), 1);
+        OK(caret_commit(s));
+    }
+    kill_and_wait(child);
+    caret_session_close(s);
+    OK(caret_close(reader));
+}
+
 static void file_that_is_replaced_is_told_from_one_that_changed(void **state)
 {
     char second[128];
@@ -374,6 +404,7 @@ int main(int argc, char **argv)
         TEST(a_replay_is_not_harmed_by_those_who_come),
         TEST(both_kinds_of_handles_in_one_process),
         TEST(forked_child_of_a_reader_reads),
+        TEST(forked_child_of_a_reader_is_in_no_transaction),
         TEST(file_that_is_replaced_is_told_from_one_that_changed),
         TEST(dead_writer_is_read_around),
     };

@@ -247,12 +247,12 @@ function caret.inherit(constructor, metatable) end
 function caret.counted(f) end
 
 ---Roll back the innermost transaction: leave its function at once, and have the transaction return
----`nil, "ROLLBACK: ...", "ROLLBACK"`. Does not return; a `pcall` in between can't hide it. Outside of a transaction
----it raises NOTXN.
+---`nil, "ROLLBACK: ...", "ROLLBACK"`. Does not return; a `pcall` in between can't hide it. Outside of a transaction,
+---also in a snapshot, it raises NOTXN.
 function caret.trollback() end
 
 ---Begin the outermost transaction again, as a conflict does. Does not return; a `pcall` in between can't hide it.
----Outside of a transaction it raises NOTXN.
+---Outside of a transaction, also in a snapshot, it raises NOTXN.
 function caret.trestart() end
 
 ---Make a database of a backup and, if there is one, of an archive of the log: as it was at the end of the archive, or
