@@ -1,7 +1,7 @@
 /*
  * lock.c - locks on names: grab, release, lock.
  *
- * What a program is meant to handle (timeout, deadlock) is returned, not raised.
+ * What a program is meant to handle (timeout, deadlock, too many locks) is returned, not raised.
  */
 #include <stdatomic.h>
 
@@ -57,7 +57,7 @@ static caret_session *may_sleep(caret_session *s)
 static int slept(lua_State *L, struct caret__ldb *d, int rc)
 {
     atomic_store_explicit(&sleeper, NULL, memory_order_relaxed);
-    return caret__results(L, d, rc);
+    return rc == CARET_E_LIMIT && !d->translated ? caret__fail_values(L, rc) : caret__results(L, d, rc);
 }
 
 uint64_t caret__timeout(lua_State *L, int i)

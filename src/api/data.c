@@ -55,7 +55,7 @@ static int read_run(caret_session *s, const struct caret__at *at, const struct c
         return CARET_RESTART;
     const struct caret__pager *pg = s->global.pg;
     if (ref.len > CARET_MAX_VALUE || ref.pgno >= pg->max_pages)
-        return caret__corrupt_page(at->pgno, "reference to a long value makes no sense");
+        return caret__corrupt_page(pg, at->pgno, "reference to a long value makes no sense");
     int rc = caret__session_out(s, ref.len);
     if (rc != CARET_OK)
         return rc;

@@ -341,7 +341,7 @@ static int look(struct through *w, struct caret__part *part)
     if (!caret__at_valid(w->v, &at))
         return CARET_NONE;
     if (!sane)
-        return caret__corrupt_page(at.pgno, "damaged");
+        return caret__corrupt_page(w->v->pg, at.pgno, "damaged");
     *part = (struct caret__part){w->copy, at, at.pos, to > at.pos ? to : at.pos};
     memcpy(w->from, bounds.upper, bounds.upper_len);
     w->from_len = bounds.upper_len;

@@ -300,7 +300,7 @@ static int tally_ops(struct caret__engine *e, const uint8_t *rec, uint32_t size,
         uint32_t bad = tally_op(e, &op, t);
         t->last = op;
         if (bad != 0)
-            return caret__corrupt_page(bad, "damaged, or not where it belongs");
+            return caret__corrupt_page(&e->pg, bad, "damaged, or not where it belongs");
     }
     return rc < 0 ? caret__fail(CARET_E_CORRUPT, "%s: a log record can't be read", e->path) : CARET_OK;
 }

@@ -303,7 +303,7 @@ int caret__locate_anew(struct caret__engine *e, struct caret__spot *spot, const 
     uint32_t bad = caret__descend(&w, key, klen, &path);
 
     if (bad != 0)
-        return caret__corrupt_page(bad, "damaged, or not where it belongs");
+        return caret__corrupt_page(&e->pg, bad, "damaged, or not where it belongs");
     *spot = (struct caret__spot){
         atomic_load_explicit(&e->pg.ptab[path.pgno[path.leaf]].version, memory_order_relaxed),
         path.pgno[path.leaf], path.idx[path.leaf], path.found, 0};

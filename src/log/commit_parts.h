@@ -206,7 +206,7 @@ static inline int caret__value_check(const struct caret__engine *e, const struct
     struct caret__entry en = caret__page_entry(caret__page_at(&e->pg, spot->pgno, word), spot->pos);
     return caret__tree_run_ok(&e->pg, &en)
                ? CARET_OK
-               : caret__corrupt_page(spot->pgno, "refers to a value outside of the file");
+               : caret__corrupt_page(&e->pg, spot->pgno, "refers to a value outside of the file");
 }
 
 /* A batch whose record is finished but for its trailer. */

@@ -148,7 +148,8 @@ static int make_pager(struct caret__snapshot *s)
                                   .file_pages_mapped = &s->pages_mapped,
                                   .max_pages = (uint32_t)s->pages_mapped,
                                   .shared = true,
-                                  .id = caret__store_id()};
+                                  .id = caret__store_id(),
+                                  .path = s->e->path};
     return CARET_OK;
 }
 

@@ -36,6 +36,7 @@ struct caret__pager {
     uint32_t warm; /* private: the leaf that a change came to last */
     /* owner of hints: different for every attach and every private store, and spread (api/node.h) */
     uint64_t id;
+    const char *path; /* of the data file, for messages; NULL: private memory */
 };
 
 /* The n-th id: no two are near each other.  The top bit keeps those of private stores apart from the others. */

@@ -195,6 +195,7 @@ static void point_into(struct caret__engine *e)
     pg->shared = true;
     pg->file_pages_mapped = &e->file_pages_mapped;
     pg->id = caret__store_id();
+    pg->path = e->path;
 }
 
 static int no_space(struct caret__engine *e, const char *what)

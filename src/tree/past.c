@@ -158,7 +158,7 @@ static unsigned victim(struct caret__past *p)
 
 static int damaged(const struct caret__past *p, uint32_t pgno, const char *what)
 {
-    return caret__past_holds(p) ? caret__corrupt_page(pgno, what) : CARET_RESTART;
+    return caret__past_holds(p) ? caret__corrupt_page(&p->e->pg, pgno, what) : CARET_RESTART;
 }
 
 /* Steps 1 to 4 of the opening comment. */

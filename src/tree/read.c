@@ -29,9 +29,10 @@
 #define LEAF_MOST  (CARET__PAGE_USABLE / 10u) /* entries: slot, and length of a value */
 #define INNER_MOST (CARET__PAGE_USABLE / (10u + CARET__CHILD_LEN) + 1u) /* children */
 
-int caret__corrupt_page(uint32_t pgno, const char *why)
+int caret__corrupt_page(const struct caret__pager *pg, uint32_t pgno, const char *why)
 {
-    return caret__fail(CARET_E_CORRUPT, "page %u: %s", pgno, why);
+    return caret__fail(CARET_E_CORRUPT, "%s: page %u: %s", pg->path != NULL ? pg->path : "local variables",
+                       pgno, why);
 }
 
 /* A write makes the kernel copy it, for this process alone.  The byte may be another by now: then its crc tells. */
@@ -101,7 +102,7 @@ load_page(struct caret__view *v, uint32_t pgno, struct caret__at *at, int *err, 
             return false;
         if (!caret__bytes_known(pg, pgno, at->word) && !caret__file_page_ok(pg, pgno)) {
             if (caret__at_valid(v, at))
-                *err = caret__corrupt_page(pgno, "its checksum or its structure is wrong");
+                *err = caret__corrupt_page(pg, pgno, "its checksum or its structure is wrong");
             return false;
         }
     }
@@ -214,7 +215,7 @@ static inline __attribute__((always_inline)) int end_in_leaf(struct caret__view 
     bool sane = caret__page_sane(at->page, at->pgno, 0);
     if (!caret__at_valid(v, at)) /* after the last look at the page: all of it may be torn */
         return CARET_RESTART;
-    return sane ? CARET_OK : caret__corrupt_page(at->pgno, "not a leaf");
+    return sane ? CARET_OK : caret__corrupt_page(v->pg, at->pgno, "not a leaf");
 }
 
 /* One descent; CARET_RESTART: start again; CARET_NONE: a stopped writer is in the way.
@@ -251,8 +252,9 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
         if (b != NULL && b->range != NULL)
             ask_beside(pg, at->page, b->before ? chosen - 1 : chosen + 1);
         if (caret__unlikely(!child_ok(pg, child)))
-            return caret__at_valid(v, at) ? caret__corrupt_page(at->pgno, "child page number is out of range")
-                                          : CARET_RESTART;
+            return caret__at_valid(v, at)
+                       ? caret__corrupt_page(pg, at->pgno, "child page number is out of range")
+                       : CARET_RESTART;
         bool ok = load_page(v, child, &below, &err, tries, past);
         if (ok)
             ask(v, &below, depth);
@@ -265,8 +267,9 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
             caret__walk_from(v->walk, v, at, chosen, child);
         *at = below;
     }
-    return caret__at_valid(v, at) ? caret__corrupt_page(at->pgno, "the tree is too deep: pages form a ring")
-                                  : CARET_RESTART;
+    return caret__at_valid(v, at)
+               ? caret__corrupt_page(pg, at->pgno, "the tree is too deep: pages form a ring")
+               : CARET_RESTART;
 }
 
 __attribute__((noinline, cold)) static int descend_past(struct caret__view *v, const uint8_t *key, size_t len,

@@ -22,7 +22,7 @@ static int take_key(struct caret__view *v, struct caret__at *at, uint8_t *key, s
     if (!caret__at_valid(v, at))
         return CARET_NONE;
     if (n == 0)
-        return caret__corrupt_page(at->pgno, "a key is too long");
+        return caret__corrupt_page(v->pg, at->pgno, "a key is too long");
     memcpy(key, buf, n);
     *len = n;
     at->found = true;

@@ -178,7 +178,7 @@ int caret__scan_before(struct caret__view *v, struct caret__at *at, uint8_t *key
 
 /* ------------------------------------------------------------------ writing */
 
-int caret__corrupt_page(uint32_t pgno, const char *why);
+int caret__corrupt_page(const struct caret__pager *pg, uint32_t pgno, const char *why);
 
 /* Stable bytes of a page in the file, inside what is mapped: have they the right crc?  Remembered if so. */
 bool caret__file_page_ok(const struct caret__pager *pg, uint32_t pgno);

@@ -92,6 +92,18 @@ function TestLocks:test_bad_arguments()
     lu.assertErrorMsgContains("NaN", n.grab, n, 0 / 0)
 end
 
+function TestLocks:test_too_many_are_told()
+    local i, got, text, name = 0
+    repeat
+        i = i + 1
+        got, text, name = n[i]:grab(0)
+    until not got or i > 70000
+    lu.assertEquals(name, "LIMIT")
+    lu.assertStrContains(text, "LIMIT: the lock table is full")
+    lu.assertTrue(n[i]:lock(0)) -- after letting go of all
+    lu.assertTrue(db:lock({n[1], n[2]}, 0))
+end
+
 function TestLocks:test_closing_releases()
     m:grab()
     lu.assertNil((n:grab(0)))

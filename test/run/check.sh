@@ -78,6 +78,9 @@ done
 expect 1 "a damaged one is not" check "$dir/bad.caret"
 grep -q 'page [0-9]' "$dir/out"
 note $? "the findings name pages"
+expect 3 "a reader is told" dump --db "$dir/bad.caret"
+grep -q "CORRUPT: $dir/bad.caret: page [0-9]*: " "$dir/err"
+note $? "which file and page"
 expect 1 "in JSON too" check "$dir/bad.caret" --json
 grep -q '"clean":false,"findings":\["' "$dir/out"
 note $? "with findings"

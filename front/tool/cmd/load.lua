@@ -137,8 +137,8 @@ with or without the two lines of a header, as `mupip extract -format=zwr` of Yot
 JSON, JSON lines and CSV as in `caret help formats`.
 
 A bad line is told with its number and the reason. What was read before it is loaded, unless --atomic is
-given. The same holds when it is interrupted: some of the nodes are there, each whole. Exit status 1:
-there was a bad line.]],
+given (which keeps what comes by a pipe in memory, where it is to make the database). The same holds when it
+is interrupted: some of the nodes are there, each whole. Exit status 1: there was a bad line.]],
     examples = {
         {"caret load forest.zwr"},
         {"gunzip -c oaks.jsonl.gz | caret load --db copy.caret"},

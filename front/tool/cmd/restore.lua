@@ -49,7 +49,7 @@ return {
     about = [[
 TO must not exist. Without an archive it is the backup alone. A file that is missing in the middle of the
 archive is an error that names it, and the place that can be reached; an archive that ends before TIME is
-told on standard error. Exit status 1: backup or archive are damaged.]],
+told on standard error. Exit status 1: backup or archive are damaged, or are none.]],
     examples = {{"caret restore monday.caret forest.caret --archive /archive --time '2026-11-21 08:30'"}},
     run = run,
 }
