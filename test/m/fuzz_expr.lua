@@ -237,6 +237,11 @@ local function known(text, theirs, mine)
     return text:find "$e%(R,%-1" or text:find "#[%(+]*[%d.$]" or (text:find "^s x%(" and mine:find '^V "k')
 end
 
+-- A literal beyond the range of numbers before a pattern is an error there, of which it may die.
+local function ends_the_routine(text, theirs)
+    return theirs == "E NUMOFLOW" and text:find "E[%w+_]+'?%?"
+end
+
 local passed, failed, done = 0, 0, 0
 while done < cases and failed < 100 do
     local n = math.min(PER_ROUTINE, cases - done)
@@ -244,6 +249,7 @@ while done < cases and failed < 100 do
     done = done + n
     local theirs, mine = output(gtm), output(ours)
     for i = 0, n - 1 do
+        if ends_the_routine(lines[i], theirs[i + 1]) then break end
         if theirs[i + 1] == mine[i + 1] or known(lines[i], theirs[i + 1] or "", mine[i + 1] or "") then
             passed = passed + 1
         else

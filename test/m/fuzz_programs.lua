@@ -68,7 +68,7 @@ local function is_listed(code)
         end
         for command in line:gmatch("%S+") do
             local calls = command:find("$$", 1, true) or command:find("$s(", 1, true)
-                or command:find("@", 1, true)
+                or command:find("@", 1, true) or command:find("$i(", 1, true)
             if command:find("[&!]") and calls then
                 return true
             end

@@ -142,7 +142,11 @@ local function ref_of(k, node)
     elseif op == "global" then
         local subs, env = node[3] or {}, node[4]
         local e = env and value(k, env[2]) or "nil"
-        return format("%s(%s,%s,%d%s)", k:h("r_global"), quote("^" .. node[2]), e, #subs, more(k, subs))
+        local ref = format("%s(%s,%s,%d%s)", k:h("r_global"), quote("^" .. node[2]), e, #subs, more(k, subs))
+        if not env or env[1] ~= "bracket" then
+            return ref
+        end
+        return format("%s(%s,%s)", k:h("r_bracket"), ref, env[3] and value(k, env[3]) or "false")
     elseif op == "naked" then
         return format("%s(%d%s)", k:h("r_naked"), #node[2], more(k, node[2]))
     end

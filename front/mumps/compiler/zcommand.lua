@@ -60,7 +60,9 @@ local function zwrite_subscripts(s, p)
     if byte(s, p) ~= 40 then return nil, p end
     local list = {}
     repeat
-        if #list == 0 and byte(s, p + 1) == 41 then return { { "any" } }, p + 2 end
+        if byte(s, p + 1) == 41 then -- () is all, and nothing is after the last comma
+            return #list == 0 and { { "any" } } or list, p + 2
+        end
         list[#list + 1], p = zwrite_subscript(s, p + 1)
     until byte(s, p) ~= 44 or list[#list][1] == "any" -- * is the last one
     if byte(s, p) ~= 41 then fail("RPARENMISSING", p) end

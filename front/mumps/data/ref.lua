@@ -50,6 +50,7 @@ local function longer(ref, n)
     if m + n > 31 then return report.fail("MAXNRSUBSCRIPTS") end
     local new = {slot = ref.slot, name = ref.name, env = ref.env, n = m + n, ref[1], ref[2], ref[3],
         ref[4], nil}
+    new.bracket = ref.bracket
     for i = 5, m do new[i] = ref[i] end
     return new
 end
@@ -172,9 +173,16 @@ function R.below.name(ref, a)
     return open .. quote(a) .. ")"
 end
 
+-- ^[e]A and ^[e,second]A, which are told as they were written; second: false if there is none.
+function R.bracket(ref, second)
+    ref.bracket = "[" .. quote(ref.env) .. (second and "," .. quote(second) or "") .. "]"
+    return ref
+end
+
 function R.name(ref, depth)
     local n = depth and depth < ref.n and depth or ref.n
-    return report.name(ref.name, n, ref, ref.env)
+    if not ref.bracket then return report.name(ref.name, n, ref, ref.env) end
+    return "^" .. ref.bracket .. report.name(ref.name, n, ref):sub(2)
 end
 
 -- A place that stands there.

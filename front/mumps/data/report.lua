@@ -28,7 +28,7 @@ end
 function report.name(name, n, subs, env)
     local text = require "mumps.values.names".name(name, n, subs)
     if not env then return text end
-    return '^|"' .. env:gsub('"', '""') .. '"|' .. text:sub(2)
+    return "^|" .. require "mumps.values.names".quote(env) .. "|" .. text:sub(2)
 end
 
 -- An error that also tells which global it was.

@@ -54,13 +54,24 @@ local function fits(s, spec)
     return spec[1] == "any" or is_match(s, spec[2])
 end
 
+local function is_open(spec) return spec[1] == "range" and spec[2] == nil and spec[3] == nil end
+
+-- How many subscripts a wanted node has: at least, which leaves out those at the end that may be anything,
+-- and at most, nil after a *.
+local function depths(t)
+    local star = t[t.n][1] == "any"
+    local named = star and t.n - 1 or t.n
+    local least = named
+    while least > 1 and is_open(t[least]) do least = least - 1 end
+    return least, not star and named or nil
+end
+
 -- Is a node one of those that are wanted?
 local function is_wanted(t, subs, n)
     if not t.n or t.n == 0 then return true end
-    local star = t.n > 0 and t[t.n][1] == "any"
-    local named = star and t.n - 1 or t.n
-    if n < named or n > named and not star then return false end
-    for i = 1, named do
+    local least, most = depths(t)
+    if n < least or most and n > most then return false end
+    for i = 1, math.min(n, most or t.n - 1) do
         if not fits(subs[i], t[i]) then return false end
     end
     return true
@@ -160,22 +171,28 @@ local function finish(w)
     if w.anonymous > 0 then w.out '$ZWRTAC=""' end
 end
 
--- Slots with data, by name, that match the pattern if there is one.
+-- Slots with data, or with an alias, by name, that match the pattern if there is one.
 local function sorted(S, pattern)
     local all = {}
     for name, slot in pairs(S) do
         local c = slot.c
-        local there = c.v ~= nil or c.a or c.b
+        local there = c.v ~= nil or c.a or c.b or alias.is_shared(c)
         if there and (not pattern or is_match(name, pattern)) then all[#all + 1] = slot end
     end
     table.sort(all, function(a, b) return a.name < b.name end)
     return all
 end
 
-local function undefined(name, n, subs)
+-- One node was asked for, and nothing is there: the error tells the first of those above it that is missing.
+-- is_there(i): is there anything at the first i of its subscripts?
+local function undefined(mnemonic, name, t, is_there)
     if require "mumps.runtime.symbols".lenient then return end
-    return report.fail("LVUNDEF", A.plain_name(name, n, subs))
+    local subs, n = prefix(t, {}), 0
+    while n < subs.n and is_there(n, subs) do n = n + 1 end
+    return report.fail(mnemonic, report.name(name, n, subs, t.env))
 end
+
+local function is_single(t) return t.n and t.n > 0 and prefix(t, {}).n == t.n end
 
 local function write_locals(t, out)
     local w = new_writer(out)
@@ -185,9 +202,10 @@ local function write_locals(t, out)
         local slot = slots()[t.name]
         local c = slot.c
         local there = c.v ~= nil or c.a or c.b
-        local single = t.n and t.n > 0 and prefix(t, {}).n == t.n
-        if not (there and write_slot(w, slot, t)) and (single or not there) then
-            return undefined(t.name, there and t.n or 0, prefix(t, {}))
+        if not (there and write_slot(w, slot, t)) and (not there or is_single(t)) then
+            return undefined("LVUNDEF", t.name, t, function(n, subs)
+                return A.data[n](slot, unpack(subs, 1, n)) ~= 0
+            end)
         end
     end
     finish(w)
@@ -204,24 +222,27 @@ end
 
 local function write_global(name, t, out)
     local ref = prefix(t, {name = name, env = t.env})
+    local any = false
     local function put(v, subs, n)
         if is_wanted(t, subs, n) then
+            any = true
             out(report.name(name, n, subs, t.env) .. "=" .. names().quote(v))
         end
     end
     local v = R.peek(ref)
     if v ~= nil then put(v, ref, ref.n) end
     R.each_global(ref, put)
-end
-
-local function no_global(name)
-    if not require "mumps.runtime.symbols".lenient then return report.fail("GVUNDEF", name) end
+    return any
 end
 
 local function write_globals(t, out)
     if not t.pattern then
-        if R.data {name = t.name, env = t.env, n = 0} == 0 then return no_global(t.name) end
-        return write_global(t.name, t, out)
+        if write_global(t.name, t, out) then return end
+        local function is_there(n, subs)
+            return R.data {name = t.name, env = t.env, n = n, unpack(subs, 1, n)} ~= 0
+        end
+        if is_single(t) or not is_there(0, {}) then return undefined("GVUNDEF", t.name, t, is_there) end
+        return
     end
     local name = "^%"
     if R.data {name = name, env = t.env, n = 0} == 0 then name = G.next_name(name, 1, t.env) end

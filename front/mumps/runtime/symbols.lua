@@ -385,7 +385,18 @@ function M.forget()
     end
 end
 
+-- What is kept is an alias until the frame ends, of what it is outside. The name keeps the container that it
+-- has then, which is another one after SET *.
+local kept = {restore = function(_, c)
+    unshare(c)
+end}
+
 function M.new_except(set)
+    for name in pairs(set) do
+        local c = S[name].c
+        M.share(c)
+        M.push_special(kept, c, false)
+    end
     each_but(set, M.new)
     M.push_special(exclusive, set, false)
 end
