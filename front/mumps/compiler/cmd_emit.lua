@@ -205,7 +205,7 @@ do_cmd.OPEN = each(function(k, arg)
 end)
 
 do_cmd.USE = each(function(k, arg)
-    return format("%s(%s,%s,%s)", k:h("io_use"), value(k, arg[2]), parameters(k, arg[3]), optional(k, arg[4]))
+    return format("%s(%s,%s)", k:h("io_use"), value(k, arg[2]), parameters(k, arg[3]))
 end)
 
 do_cmd.CLOSE = each(function(k, arg)

@@ -48,7 +48,7 @@ local function dollar_target(s, p)
     local word = upper(sub(s, p, last))
     if byte(s, last + 1) == 40 then
         local full = words.functions[word]
-        if not full then fail("INVFCN", p) end
+        if not full then return expr.call(nil, s, last + 2, p) end
         mark("functions", p, last, full)
         return expr.assigned(full, s, last + 2)
     end
@@ -138,9 +138,9 @@ local function new_special(s, p)
     local _, last = find(s, "^%a+", p)
     local full = last and words.variables[upper(sub(s, p, last))]
     if not last then fail("SVNEXPECTED", p) end
-    if not full then fail("INVSVN", p) end
+    if not full then return soft("INVSVN", p), last + 1 end
     mark("variables", p, last, full)
-    if not words.newable[full] then fail("SVNONEW", p) end
+    if not words.newable[full] then return soft("SVNONEW", p), last + 1 end
     return { "svn", full }, last + 1
 end
 

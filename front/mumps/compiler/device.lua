@@ -79,15 +79,29 @@ local function word_at(s, p)
     return upper(sub(s, p, last)), last + 1
 end
 
+-- After what is wrong among the keywords: the end of the argument.
+local function rest(s, p)
+    local deep = 0
+    while p <= #s do
+        local b = byte(s, p)
+        local to
+        if b == 34 then _, to = lex.text(s, p) end
+        deep = deep + (b == 40 and 1 or b == 41 and -1 or 0)
+        if b == 32 or b == 44 and deep <= 0 then break end
+        p = to or p + 1
+    end
+    return p
+end
+
 -- One keyword of a device, of the command whose letter is given.
 local function device_keyword(s, p, use)
     local word, to = word_at(s, p)
     local full = word and device_words[word]
-    if not full then fail("DEVPARUNK", p) end
+    if not full then return lex.soft("DEVPARUNK", p), rest(s, p) end
     lex.mark("keywords", p, to - 1, full)
     if not find(keywords[full], use, 1, true) then fail("DEVPARINAP", p) end
     if not find(keywords[full], "=", 1, true) then return { full }, to end
-    if byte(s, to) ~= 61 then fail("DEVPARVALREQ", to) end
+    if byte(s, to) ~= 61 then return lex.soft("DEVPARVALREQ", to), rest(s, to) end
     local value
     value, to = expr.parse(s, to + 1)
     return { full, value }, to
@@ -108,60 +122,64 @@ local function job_keyword(s, p)
     return { full, value }, to
 end
 
--- A list of keywords at p: in parentheses, or one.
+-- One that soft() gave, and not JOB's keyword ERROR.
+local function is_wrong(node) return node[1] == "ERROR" and node[2].mnemonic ~= nil end
+
+-- A list of keywords at p, in parentheses, or one; what is after it; the node that is wrong, if there is one.
 local function keywords_at(s, p, rule, use)
     local list = {}
     if byte(s, p) ~= 40 then
         list[1], p = rule(s, p, use)
-        return list, p
+        return list, p, is_wrong(list[1]) and list[1]
     end
-    if byte(s, p + 1) == 41 then return list, p + 2 end
     repeat
         list[#list + 1], p = rule(s, p + 1, use)
+        if is_wrong(list[#list]) then return list, p, list[#list] end
     until byte(s, p) ~= 58
     if byte(s, p) ~= 41 then fail("RPARENMISSING", p) end
     return list, p + 1
 end
 
--- Is there something at p that a `:` would end?
-local function given(s, p)
-    local b = byte(s, p)
-    return b ~= 58 and not lex.ended(b)
+-- After the device or the entry of JOB: the keywords. Only OPEN and JOB may have none before the next `:`.
+local function keywords_after(s, p, rule, use)
+    if byte(s, p) ~= 58 then return {}, p end
+    if (use == "o" or rule == job_keyword) and byte(s, p + 1) == 58 then return {}, p + 1 end
+    return keywords_at(s, p + 1, rule, use)
 end
 
+-- An expression after the `:` at p, unless another `:` follows.
 local function optional(s, p)
     if byte(s, p) ~= 58 then return nil, p end
-    if not given(s, p + 1) then return nil, p + 1 end
+    if byte(s, p + 1) == 58 then return nil, p + 1 end
     return expr.parse(s, p + 1)
 end
 
 -- An argument of OPEN, USE or CLOSE.
 function device.argument(s, p, cmd)
     local op = cmd[1]
-    local name, params, timeout, space
+    local name, params, timeout, space, wrong
     name, p = expr.argument(s, p)
     if name[1] == "argind" then
         if byte(s, p) ~= 58 then return name, p end
         name[1] = "ind"
     end
-    if byte(s, p) == 58 and given(s, p + 1) then params, p = keywords_at(s, p + 1, device_keyword, letter[op])
-    elseif byte(s, p) == 58 then p = p + 1 end
-    if op == "OPEN" then timeout, p = optional(s, p) end
-    if op ~= "CLOSE" then space, p = optional(s, p) end
-    if op == "OPEN" then return { "open", name, params or {}, timeout, space }, p end
-    if op == "USE" then return { "use", name, params or {}, space }, p end
-    return { "close", name, params or {} }, p
+    params, p, wrong = keywords_after(s, p, device_keyword, letter[op])
+    if wrong then return wrong, p end
+    if op == "CLOSE" then return { "close", name, params }, p end
+    if op == "USE" then return { "use", name, params }, p end
+    timeout, p = optional(s, p)
+    if byte(s, p) == 58 then space, p = expr.parse(s, p + 1) end
+    return { "open", name, params, timeout, space }, p
 end
 
 -- After the entry of JOB: its parameters and its timeout.
 function device.job(s, p)
     local params, timeout
-    if byte(s, p) ~= 58 then return {}, nil, p end
-    if given(s, p + 1) then params, p = keywords_at(s, p + 1, job_keyword) else p = p + 1 end
+    params, p = keywords_after(s, p, job_keyword)
     if byte(s, p) == 58 then timeout, p = expr.parse(s, p + 1) end
-    return params or {}, timeout, p
+    return params, timeout, p
 end
 
-device.optional, device.given = optional, given
+device.optional = optional
 
 return device

@@ -200,6 +200,9 @@ local function set_many(k, targets, e)
     for i, node in ipairs(targets) do
         if node[1] == "fn" then
             writes[i] = function_target(k, node, out)
+        elseif node[1] == "ERROR" then
+            out[#out + 1] = value(k, node) .. " "
+            writes[i] = function() return "" end
         else
             local held = M.held(k, node, out)
             writes[i] = function(v)

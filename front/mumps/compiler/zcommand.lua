@@ -80,8 +80,9 @@ end
 
 local function zwrite_special(s, p)
     local _, last = find(s, "^%a+", p)
-    local full = last and words.variables[upper(sub(s, p, last))]
-    if not full then fail("INVSVN", p) end
+    if not last or byte(s, last + 1) == 40 then fail("SVNEXPECTED", last and last + 1 or p) end
+    local full = words.variables[upper(sub(s, p, last))]
+    if not full then return lex.soft("INVSVN", p), last + 1 end
     lex.mark("variables", p, last, full)
     return { "svn", full }, last + 1
 end
@@ -117,6 +118,7 @@ local function zwrite(s, p)
         return { "zwrite", { "local", { "pat", ".E" } } }, p + 1
     end
     node, p = zwrite_target(s, p)
+    if node[1] == "ERROR" then return node, p end
     return { "zwrite", node }, p
 end
 
@@ -155,7 +157,7 @@ local function zbreak(s, p)
     end
     if not remove then
         action, p = device.optional(s, p)
-        count, p = device.optional(s, p)
+        if byte(s, p) == 58 then count, p = parse(s, p + 1) end
     end
     return { "zbreak", entry, action, count, remove = remove }, p
 end
@@ -173,7 +175,10 @@ local function zstep(s, p)
         lex.mark("keywords", p, last, kind)
         p = last + 1
     end
-    action, p = device.optional(s, p)
+    if byte(s, p) == 58 then
+        if not kind then fail("ZSTEPARG", p) end
+        action, p = parse(s, p + 1)
+    end
     return { "zstep", kind, action }, p
 end
 
