@@ -85,7 +85,7 @@ local function rest(s, p)
     while p <= #s do
         local b = byte(s, p)
         local to
-        if b == 34 then _, to = lex.text(s, p) end
+        if b == 34 then to = select(2, lex.text(s, p)) end
         deep = deep + (b == 40 and 1 or b == 41 and -1 or 0)
         if b == 32 or b == 44 and deep <= 0 then break end
         p = to or p + 1
