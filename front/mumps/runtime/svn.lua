@@ -154,6 +154,22 @@ function trap.handler(text, by_ztrap, e)
     return f
 end
 
+trap.zyerror = readers.ZYERROR
+
+-- It is NEW, and empty, while its entry runs.
+function trap.do_zyerror(e)
+    local entry = readers.ZYERROR()
+    if entry:find "[^%w%%+^]" then
+        return fail("LABELEXPECTED")
+    end
+    writers.ZYERROR("")
+    local ok, wrong = pcall(function()
+        return load.line("D " .. entry, home_of(e), "x")()
+    end)
+    writers.ZYERROR(entry)
+    return ok or require("mumps.runtime.error").rethrow(wrong)
+end
+
 function trap.compile(text)
     require "mumps.runtime.indirect".within_length(text)
     local ast = load.parse.line(text)

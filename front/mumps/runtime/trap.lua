@@ -7,6 +7,7 @@
 --     $ETRAP   its code runs at that level; when it QUITs with $ECODE not empty the error passes on. An error
 --              of what it called, with $ECODE not empty, is that of the level before: no trap of levels
 --              above level.handling is asked, which is the one whose $ETRAP runs.
+--     $ZYERROR is done first.
 --     $ZTRAP   the same; at its end the line of the error is tried again. Each such try counts as a level, so
 --              that a line that always fails has an end, until the M level ends or a GOTO leaves it.
 --
@@ -152,6 +153,26 @@ function M.trap_of(e)
     end
 end
 
+-- $ZYERROR's entry is done before any trap, at the level of the error; it has no traps but its own. An error
+-- of it is in $ZERROR, and nowhere else. Returns the way out that it took, ZGOTO or HALT.
+local function run_zyerror(e)
+    local was = {M.etrap, M.ztrap, M.ecode, M.list, M.full, M.zstatus, M.interactive, L.n}
+    M.etrap, M.ztrap, M.zerror, M.interactive = "", "B", "", nil
+    local ok, wrong = pcall(M.do_zyerror, e)
+    L.n = was[8]
+    M.etrap, M.ztrap, M.interactive = was[1], was[2], was[7]
+    if ok then
+        return
+    end
+    wrong = errors.internal(wrong)
+    if wrong.control then
+        return wrong
+    end
+    count(wrong)
+    M.zerror = M.zstatus
+    M.ecode, M.list, M.full, M.zstatus = was[3], was[4], was[5], was[6]
+end
+
 function M.caught(e, n, before)
     if e.control then
         if e.control == "goto" and e.level == n then
@@ -179,6 +200,13 @@ function M.caught(e, n, before)
         return nil, last
     end
     count(e)
+    if M.zyerror() ~= "" and not e.told then
+        e.told = true
+        local out = run_zyerror(e)
+        if out then
+            return M.caught(out, n, before)
+        end
+    end
     if level.handling and n > level.handling then
         return nil, e
     end
