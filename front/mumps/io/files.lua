@@ -79,15 +79,17 @@ end
 
 local HOW = { [""] = true, NO_CONCEAL = true, SYNTAX_ONLY = true }
 
--- $ZPARSE(path, field, default, (a default that others ignore, too), how)
-function F.zparse(path, field, default, _, how)
+-- $ZPARSE(path, field, default, default of what is missing there, too, how)
+function F.zparse(path, field, default, last, how)
     local wanted = field ~= nil and str(field) or ""
     local mode = how ~= nil and str(how):upper() or ""
     local what = wanted ~= "" and field_of(wanted) or "NODE"
     if not HOW[mode] then
         return B.fail(nil, "ZPARSETYPE", str(how))
     end
-    local whole = absolute(completed(str(path), default ~= nil and str(default) or ""))
+    local text, first = str(path), default ~= nil and str(default) or ""
+    text = completed(text, first)
+    local whole = absolute(first == "" and text or completed(text, last ~= nil and str(last) or ""))
     local folder, name, kind = split(whole)
     if mode ~= "SYNTAX_ONLY" and C.caret_mumps__io_path_kind(folder) ~= FOLDER then
         return ""
@@ -134,7 +136,7 @@ function F.zsearch(pattern, stream)
     end
     local found = next_match(s)
     if found == "" then
-        streams[n] = { text = text, list = {}, at = 0 }
+        streams[n] = nil -- the next time it begins again
     end
     return found
 end

@@ -91,6 +91,9 @@ local function take_apart(text)
             return nil
         end
         n = n + 1
+        if n > 31 then
+            return nil
+        end
         subs[n] = v
         local c = sub(text, after, after)
         if c == ")" and after == #text then
