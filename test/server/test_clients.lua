@@ -1,7 +1,11 @@
 -- CLIENT over all workers: list, kill, pause.
 local check = require "check"
 local resp = require "resp"
+local ffi = require "ffi"
 local case, is, fails = check.case, check.is, check.fails
+
+ffi.cdef "int kill(int, int);"
+local SIGSTOP, SIGCONT = 19, 18
 
 local function field(line, name) return line:match("%f[%w-]" .. name .. "=(%S*)") end
 
@@ -50,6 +54,26 @@ case("CLIENT LIST tells of the clients of all workers", function(c)
     is(c("CLIENT", "LIST", "TYPE", "pubsub"):match("id=(%d+)"), tostring(ids[1]))
     closed(list)
     check.wait(function() return not line_of(c, ids[1]) end)
+end)
+
+case("a worker that is stopped, perhaps as it writes of a client, hides none", function()
+    local list, worker, other = check.spread(16), {}, nil
+    for i, one in ipairs(list) do
+        worker[i] = check.info(one, "worker")
+        other = worker[i] ~= worker[1] and one or other
+    end
+    local pid = check.workers()[worker[1] + 1]
+    for _ = 1, other and 100 or 0 do -- with one worker there is no other
+        list[1]:send(resp.encode("CLIENT", "LIST", "ID", "1"):rep(300)) -- it writes of all that it has
+        local soon = os.clock() + math.random() * 0.002
+        while os.clock() < soon do end -- so that it is somewhere in these, perhaps
+        ffi.C.kill(pid, SIGSTOP)
+        local fine, n = pcall(function() return select(2, other("CLIENT", "LIST"):gsub("\n", "")) end)
+        ffi.C.kill(pid, SIGCONT)
+        is({fine, n}, {true, 17})
+        for _ = 1, 300 do list[1]:read() end
+    end
+    closed(list)
 end)
 
 case("what a client was answered, every worker knows", function()

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "server/meet/ending.h"
 #include "server/meet/mail.h"
@@ -201,10 +202,29 @@ static int by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The owner of a row is in the middle of writing it, and has perhaps no processor: wait for it.  false: long enough;
+ * then the row is taken as it is: its owner is stopped. */
+static bool wait_for_owner(int tries)
+{
+    enum { AT_ONCE = 1000, SLEEPS = 100 };
+    const struct timespec ms = {0, 1000000};
+    if (tries >= AT_ONCE)
+        nanosleep(&ms, NULL);
+    return tries < AT_ONCE + SLEEPS;
+}
+
+/* A row that was taken in the middle of a write: parts of it are old. */
+static bool mend(struct serve__client *to)
+{
+    to->addr[sizeof to->addr - 1] = to->laddr[sizeof to->laddr - 1] = 0;
+    to->name[sizeof to->name - 1] = to->user[sizeof to->user - 1] = 0;
+    return to->id != 0;
+}
+
 /* A copy of a row; false: nobody is there. */
 static bool read_row(const struct serve__row *r, struct serve__client *to)
 {
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; wait_for_owner(i); i++) {
         uint64_t version = atomic_load_explicit(&r->version, memory_order_acquire);
         if (r->owner == 0 || r->dying)
             return false;
@@ -213,7 +233,7 @@ static bool read_row(const struct serve__row *r, struct serve__client *to)
         if (version % 2 == 0 && atomic_load_explicit(&r->version, memory_order_relaxed) == version)
             return to->id != 0 && to->id != r->dying;
     }
-    return false;
+    return mend(to);
 }
 
 struct serve__client *serve__clients(struct serve__worker *w, size_t *n)

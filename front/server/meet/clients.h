@@ -7,7 +7,8 @@
  *   take     `owner` from 0 to the worker's number + 1, by compare and exchange
  *   write    `version` odd, the fields, `version` even: only the owner.  One that was killed there leaves it odd,
  *            which the next owner goes on from
- *   read     a copy, which counts if `version` was even and the same before and after, and `id` is not 0
+ *   read     a copy, which counts if `version` was even and the same before and after, and `id` is not 0.  Or after a
+ *            tenth of a second: a worker that is stopped in the middle of a write is not to hide its client
  *   give up  `id` 0, then `owner` 0: the owner; or the supervisor, of a worker that died
  *
  * `dying` is set by whoever ends the client of another worker, and asks that by letter to close it: the row
