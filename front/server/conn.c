@@ -341,7 +341,7 @@ void serve__conn_send(struct serve__worker *w, struct serve__conn *c)
     if (c->out.failed || serve__output_over(w, c, 0) || (waiting == 0 && (c->flags & SERVE__CONN_CLOSE)))
         c->flags |= SERVE__CONN_DEAD;
     if (waiting > 0 || (c->flags & SERVE__CONN_WANTS_OUT))
-        want(w, c, waiting > 0, waiting < SERVE__OUTPUT_HIGH);
+        want(w, c, waiting > 0, waiting < serve__output_high);
 }
 
 /* ---------------------------------------------------------------- reading */

@@ -129,9 +129,11 @@ void serve__conn_wake(struct serve__worker *w, struct serve__conn *c);
 
 /* So much is waiting to be sent: no more is read, and no more is run. */
 #define SERVE__OUTPUT_HIGH (1024u * 1024u)
+/* Or more, as much as maxmemory-clients, so that those who take too much are ended (meet/client_memory.c). */
+extern size_t serve__output_high;
 static inline bool serve__conn_has_room(const struct serve__conn *c)
 {
-    return c->out.len - c->sent < SERVE__OUTPUT_HIGH;
+    return c->out.len - c->sent < serve__output_high;
 }
 
 /* Are answers of the command that it runs dropped? */

@@ -247,4 +247,18 @@ case("maxmemory-clients ends the largest, until the rest is below it", function(
     watches:close()
 end)
 
+case("maxmemory-clients counts an argument that is announced, and answers that nobody takes", function(c)
+    is(c("CLIENT", "NO-EVICT", "ON"), "OK")
+    c("SETRANGE", "k", 199999, "v")
+    is(c("CONFIG", "SET", "maxmemory-clients", "3000000"), "OK")
+    local one, other = check.connect(), check.connect()
+    one:send("*1\r\n$4000000\r\n")
+    is(one:more(), false)
+    other("CLIENT", "SETNAME", "other")
+    other:send(resp.encode("GET", "k"):rep(1000))
+    left(c, "other", 0)
+    is(c("CONFIG", "SET", "maxmemory-clients", "0"), "OK")
+    closed {one, other}
+end)
+
 check.run()

@@ -23,9 +23,18 @@
 
 enum { TOPIC_BYTES = 64 }; /* of a subscription, in the lists of both */
 
+size_t serve__output_high = SERVE__OUTPUT_HIGH;
+
+/* Its input, with what it is to grow to for an argument that has begun: Redis makes room for that at once. */
+static size_t input_bytes(const struct serve__conn *c)
+{
+    size_t whole = c->parser.left > 0 && c->parser.bulk > 0 ? c->parser.at + (size_t)c->parser.bulk + 2 : 0;
+    return whole > c->in.cap ? whole : c->in.cap;
+}
+
 size_t serve__client_memory(const struct serve__conn *c)
 {
-    size_t bytes = sizeof *c + c->in.cap + c->out.cap + c->watched_bytes;
+    size_t bytes = sizeof *c + input_bytes(c) + c->out.cap + c->watched_bytes;
     if (c->queue != NULL)
         bytes += c->queue->bytes.len;
     if (c->subscriptions != NULL)
@@ -93,6 +102,7 @@ void serve__clients_turn(struct serve__worker *w)
 {
     serve__config_refresh(w); /* CONFIG SET counts for the answers of this turn */
     uint64_t limit = limit_of(w);
+    serve__output_high = limit > SERVE__OUTPUT_HIGH ? (size_t)limit : SERVE__OUTPUT_HIGH;
     if ((limit != 0) != w->counts_clients)
         begin_or_end(w, limit != 0);
     if (limit != 0 && SERVE__SUM(w->shared, client_memory) >= limit)
