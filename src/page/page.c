@@ -162,7 +162,8 @@ static inline void narrow(const struct caret__page *p, unsigned count, uint32_t 
  * Compare the key suffix with that of slot i, whose head is the same: <0, 0, >0 as the slot's is
  * less, equal, greater.  What is no longer than the head is told by the slot alone.
  */
-static inline int entry_compare(const struct caret__page *p, unsigned i, const uint8_t *suffix, size_t len)
+static inline __attribute__((always_inline)) int entry_compare(const struct caret__page *p, unsigned i,
+                                                               const uint8_t *suffix, size_t len)
 {
     unsigned klen = caret__racy16(&p->slot[i].klen);
     if (klen > 4 && len > 4) {
@@ -411,8 +412,9 @@ void caret__page_init(struct caret__page *p, uint32_t pgno, unsigned level)
 }
 
 /* Write an entry at the low end of the heap; its offset. */
-static unsigned put_entry(struct caret__page *p, const uint8_t *suffix, size_t klen, const void *val,
-                          size_t vlen, unsigned vflag)
+static inline __attribute__((always_inline)) unsigned put_entry(struct caret__page *p, const uint8_t *suffix,
+                                                                size_t klen, const void *val, size_t vlen,
+                                                                unsigned vflag)
 {
     CARET__ASSERT_CMP(caret__entry_bytes(klen, vlen), <=, (size_t)p->heap);
     CARET__ASSERT_CMP(vlen, <=, CARET__VLEN_MASK);
@@ -453,6 +455,86 @@ bool caret__page_insert(struct caret__page *p, unsigned pos, const uint8_t *key,
     note_insert(p, pos);
     update_hints(p, pos, count);
     return true;
+}
+
+/* Of sets in key order, the first of which all keys that are below it are before slot `next`: how many can be
+ * inserted as they are, each key new to the page?  pos: before which slot each belongs. */
+static unsigned places_of(const struct caret__page *p, unsigned next, const struct caret__kv *kv, unsigned n,
+                          uint16_t *pos)
+{
+    unsigned count = p->count, plen = p->prefix_len, room = caret__page_room(p);
+    unsigned bytes = 0, i = 0;
+    bool found = false;
+
+    for (; i < n; i++) {
+        const uint8_t *suffix = kv[i].b + plen;
+        size_t len = kv[i].b_len - plen;
+        bytes += (unsigned)caret__entry_room(len, kv[i].vlen);
+        if (bytes > room)
+            break;
+        uint32_t head = caret__key_head_behind(suffix, len, plen);
+        if (next < count && head_at(p, next) < head) {
+            struct caret__window w = window_of(p, kv[i].b, kv[i].b_len, plen);
+            next = head_count(p, w.lo, w.n, count, head);
+        }
+        if (next < count && head_at(p, next) == head)
+            next = find_equal(p, next, count, head, suffix, len, &found);
+        if (found)
+            break;
+        pos[i] = (uint16_t)next;
+    }
+    return i;
+}
+
+/* The slots from the first of those places on move, each once, and leave gaps. */
+static void open_gaps(struct caret__page *p, const uint16_t *pos, unsigned n)
+{
+    unsigned end = p->count;
+
+    for (unsigned i = n; i-- > 0; end = pos[i])
+        if (pos[i] != end)
+            caret__racy_move(&p->slot[pos[i] + i + 1], &p->slot[pos[i]], 8u * (size_t)(end - pos[i]));
+}
+
+/* Up to n, but none after the one with which there is a power of two of entries: then a longer prefix is looked for
+ * (caret__page_lengthen_prefix). */
+static unsigned up_to_power(unsigned count, unsigned n)
+{
+    unsigned power = 8;
+
+    while (power <= count)
+        power *= 2;
+    return n < power - count ? n : power - count;
+}
+
+unsigned caret__page_insert_row(struct caret__page *p, unsigned next, const struct caret__kv *kv, unsigned n)
+{
+    CARET__ASSERT_CMP(next, <=, p->count);
+    const uint8_t *prefix = (const uint8_t *)p + p->prefix_off;
+    unsigned plen = p->prefix_len, count = p->count;
+    uint16_t pos[CARET__PAGE_ROW];
+
+    n = up_to_power(count, n < CARET__PAGE_ROW ? n : CARET__PAGE_ROW);
+    if ((count >= 8 && (count & (count - 1)) == 0) || kv[0].b_len < plen || kv[n - 1].b_len < plen ||
+        caret__racy_cmp(prefix, kv[0].b, plen) != 0 || caret__racy_cmp(prefix, kv[n - 1].b, plen) != 0)
+        return 0;
+    n = places_of(p, next, kv, n, pos);
+    if (n == 0)
+        return 0;
+    open_gaps(p, pos, n);
+    CARET_FAULT("page_row_gaps");
+    for (unsigned i = 0; i < n; i++) {
+        const uint8_t *suffix = kv[i].b + plen;
+        size_t len = kv[i].b_len - plen;
+        unsigned off = put_entry(p, suffix, len, kv[i].val, kv[i].vlen, kv[i].vflag);
+        struct caret__slot s = {caret__key_head(suffix, len), (uint16_t)off, (uint16_t)len};
+        caret__racy_copy(&p->slot[pos[i] + i], &s, sizeof s);
+        note_insert(p, pos[i] + i);
+    }
+    CARET_FAULT("page_row_slots");
+    caret__racy_put16(&p->count, (uint16_t)(count + n));
+    update_hints(p, pos[0], count);
+    return n;
 }
 
 bool caret__page_replace(struct caret__page *p, unsigned pos, const void *val, size_t vlen, unsigned vflag,

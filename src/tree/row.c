@@ -3,7 +3,8 @@
  *
  * A cursor remembers the leaf and the bound that its keys lie below, so only a
  * key beyond that bound descends from the root.  A few keys for one leaf are put
- * into it one by one, as long as they fit; then it is split as for a single set, if the
+ * into it as long as they fit, those that are new together, so that its slots move once for
+ * all of them (caret__page_insert_row), others one by one; then it is split as for a single set, if the
  * rest fits in either half.  Else the leaf is merged with the row:
  *
  *     old   a c   f g h          (entries of the leaf)
@@ -35,7 +36,7 @@
  */
 #include "tree/split.h"
 
-/* Arbitrary: so many sets of a leaf are done one by one.  So are those that are no more than its entries. */
+/* Arbitrary: so many sets of a leaf need no merge.  Nor do those that are no more than its entries. */
 #define FEW 8u
 
 union scratch {
@@ -349,24 +350,36 @@ static unsigned merge(struct caret__w *w, struct caret__cursor *c, const struct 
     return m.ikv;
 }
 
-/* A few sets, one by one, until one does not fit; how many are done. */
-static unsigned one_by_one(struct caret__w *w, struct caret__cursor *c, const struct caret__kv *kv,
+/* The set of one key; false: it does not fit.  All keys before slot *next are below it, and below the next one then. */
+static bool set_one(struct caret__w *w, struct caret__path *path, unsigned *next, const struct caret__kv *kv)
+{
+    const struct caret__page *p = caret__w_page(w, path->pgno[path->leaf]);
+
+    path->idx[path->leaf] = (uint16_t)caret__page_find_after(p, *next, kv->b, kv->b_len, &path->found);
+    *next = path->idx[path->leaf] + 1u;
+    return caret__set_in_leaf(w, path, kv->b, kv->b_len, kv->val, kv->vlen, kv->vflag);
+}
+
+/* A few sets, until one does not fit; how many are done.  Slots are moved once for all that are new and have room. */
+static unsigned few_by_few(struct caret__w *w, struct caret__cursor *c, const struct caret__kv *kv,
                            unsigned n)
 {
     struct caret__path *path = &c->path;
-    unsigned next = 0; /* slot: all keys before it are below the one that comes */
+    unsigned next = 0, i = 0;
 
-    for (unsigned i = 0; i < n; i++) {
-        const struct caret__page *p = caret__w_page(w, path->pgno[path->leaf]);
-        path->idx[path->leaf] = (uint16_t)caret__page_find_after(p, next, kv[i].b, kv[i].b_len, &path->found);
-        next = path->idx[path->leaf] + 1u;
-        if (!caret__set_in_leaf(w, path, kv[i].b, kv[i].b_len, kv[i].val, kv[i].vlen, kv[i].vflag))
-            return i;
+    while (i < n) {
+        struct caret__page *p = n - i > 1 ? caret__w_dirty(w, path->pgno[path->leaf]) : NULL;
+        unsigned done = p != NULL ? caret__page_insert_row(p, next, kv + i, n - i) : 0;
+        if (done != 0)
+            next = p->last_pos + 1u;
+        i += done;
+        if (i < n && done == 0 && !set_one(w, path, &next, &kv[i++]))
+            return i - 1;
     }
     return n;
 }
 
-/* Are they few for what the leaf has?  Each moves the slots after it; a merge writes all entries anew. */
+/* Are they few for what the leaf has?  A merge writes all entries anew. */
 static bool few(const struct caret__w *w, const struct caret__cursor *c, unsigned n)
 {
     const struct caret__page *p = caret__w_page(w, c->path.pgno[c->path.leaf]);
@@ -424,7 +437,7 @@ void caret__tree_set_row(struct caret__w *w, struct caret__cursor *c, const stru
             caret__mark_runs(w, &c->path);
         bool alone = few(w, c, group),
              whole = i != 0 && i + group != n; /* none of its leaf is in another piece */
-        unsigned done = alone ? one_by_one(w, c, kv + i, group) : 0;
+        unsigned done = alone ? few_by_few(w, c, kv + i, group) : 0;
         i += done;
         if (done < group && !(alone && whole && halve(w, c, kv + i, group - done)))
             i += merge(w, c, kv + i, group - done);

@@ -126,6 +126,47 @@ static void rows_leave_what_sets_one_by_one_would(void **state)
     }
 }
 
+/* A child's: the n-th time that it comes to a point is its end. */
+static void die_in_a_row(caret_db *db, struct model *m, unsigned round, const char *point, unsigned nth)
+{
+    rng = (struct caret__rand){round + 1};
+    caret__fault_arm(point, nth, CARET__FAULT_KILL);
+    a_round(db, m, round);
+    _exit(0);
+}
+
+/* Slots have moved, or have their entries, but the page does not say so: what was committed is there all the same. */
+static void a_death_in_a_row_is_repaired(void **state)
+{
+    static const char *const points[] = {"page_row_gaps", "page_row_slots"};
+    struct model *m = mmap(NULL, sizeof *m, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    unsigned deaths = 0;
+
+    (void)state;
+    need_points();
+    assert_ptr_not_equal(m, MAP_FAILED);
+    memset(m->len, 0xff, sizeof m->len);
+    caret_db *db = open_db();
+    for (unsigned round = 0; round < 60; round++) {
+        int status;
+        fflush(NULL);
+        pid_t pid = fork();
+        if (pid == 0)
+            die_in_a_row(db, m, round, points[round % 2], 1 + round / 2 % 10);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        deaths += WIFSIGNALED(status);
+        if (!WIFSIGNALED(status))
+            assert_int_equal(status, 0);
+        compare(db, m);
+    }
+    assert_true(deaths > 20);
+    OK(caret_close(db));
+    db = open_db();
+    compare(db, m);
+    OK(caret_close(db));
+    munmap(m, sizeof *m);
+}
+
 /* More than a row between two that are there, again and again. */
 static void a_row_may_end_anywhere(void **state)
 {
@@ -162,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_row_may_end_anywhere),
         TEST(rows_leave_what_sets_one_by_one_would),
+        TEST(a_death_in_a_row_is_repaired),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,6 +93,75 @@ static void a_refused_edit_changes_nothing(void **state)
     assert_true(refused > 100);
 }
 
+/* ---------------------------------------------------------------------------- rows */
+
+static int pair_order(const void *a, const void *b)
+{
+    const struct pair *x = a, *y = b;
+    return caret__bytes_compare(x->key, x->klen, y->key, y->klen);
+}
+
+/* Up to `most` pairs in key order, each key once. */
+static unsigned random_row(struct pair *p, struct caret__kv *kv, unsigned most, unsigned common)
+{
+    unsigned n = 1 + below(most), m = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        random_pair(&p[i], common);
+    qsort(p, n, sizeof *p, pair_order);
+    for (unsigned i = 0; i < n; i++)
+        if (m == 0 || caret__bytes_compare(kv[m - 1].b, kv[m - 1].b_len, p[i].key, p[i].klen) != 0)
+            kv[m++] = (struct caret__kv){
+                .b = p[i].key, .val = p[i].val, .b_len = (uint16_t)p[i].klen, .vlen = (uint16_t)p[i].vlen};
+    return m;
+}
+
+static bool one_is_left(const struct caret__page *p, const struct caret__kv *kv, const struct caret__kv *last)
+{
+    const uint8_t *prefix;
+    unsigned plen = caret__page_prefix(p, &prefix), n = caret__page_count(p);
+    bool found, longer = n >= 8 && (n & (n - 1)) == 0;
+
+    caret__page_find(p, kv->b, kv->b_len, &found);
+    return found || longer || kv->b_len < plen || memcmp(kv->b, prefix, plen) != 0 || last->b_len < plen ||
+           memcmp(last->b, prefix, plen) != 0 ||
+           caret__page_room(p) < caret__entry_room(kv->b_len - plen, kv->vlen);
+}
+
+/* What is inserted at once is what would be inserted one by one, to the last byte of the page; and it is not less. */
+static void a_row_is_what_its_sets_are_one_by_one(void **state)
+{
+    static struct pair pairs[CARET__PAGE_ROW + 20];
+    static struct caret__kv kv[CARET__PAGE_ROW + 20];
+    unsigned many = 0, longest = 0;
+
+    (void)state;
+    for (unsigned round = 0; round < 3000; round++) {
+        fresh(NULL);
+        caret__rand_seed(&rng, round);
+        for (unsigned i = below(60); i > 0; i--)
+            random_edit(round % 4, NULL);
+        unsigned n = random_row(pairs, kv, round % 5 == 0 ? CARET__PAGE_ROW + 20 : 12, round % 4), at;
+        union buffer single = page;
+        bool found;
+        unsigned next = below(2) == 0 ? 0 : caret__page_find(&page.page, kv[0].b, kv[0].b_len, &found);
+        unsigned done = caret__page_insert_row(&page.page, next, kv, n);
+        assert_true(done <= n && done <= CARET__PAGE_ROW);
+        for (unsigned i = 0; i < done; i++) {
+            at = caret__page_find(&single.page, kv[i].b, kv[i].b_len, &found);
+            assert_false(found);
+            assert_true(
+                caret__page_insert(&single.page, at, kv[i].b, kv[i].b_len, kv[i].val, kv[i].vlen, 0, NULL));
+        }
+        assert_memory_equal(&page, &single, sizeof page);
+        if (done < n && done < CARET__PAGE_ROW)
+            assert_true(one_is_left(&page.page, &kv[done], &kv[n - 1]));
+        many += done;
+        longest = done > longest ? done : longest;
+    }
+    assert_true(many > 3000 && longest >= 8);
+}
+
 /* -------------------------------------------------------------------------- search */
 
 static void a_search_finds_the_first_key_that_is_not_less(void **state)
@@ -353,6 +422,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(edits_do_what_they_say, fresh),
         cmocka_unit_test_setup(a_refused_edit_changes_nothing, fresh),
+        cmocka_unit_test_setup(a_row_is_what_its_sets_are_one_by_one, fresh),
         cmocka_unit_test_setup(a_search_finds_the_first_key_that_is_not_less, fresh),
         cmocka_unit_test_setup(a_search_beside_a_slot_is_right_or_says_nothing, fresh),
         cmocka_unit_test_setup(a_search_around_a_slot_is_right_or_says_nothing, fresh),
