@@ -139,6 +139,7 @@ void caret__session_end(caret_session *s)
     caret__walk_destroy(&s->walk);
     caret__reads_destroy(&s->txn.reads);
     caret__batch_destroy(&s->txn.list);
+    caret__sought_destroy(&s->txn.pile.sought);
     caret__batch_destroy(&s->batch);
     caret__kept_drop(s, true);
     free(s->txn.journal.data);

@@ -103,12 +103,9 @@ static inline bool fits_list(const struct caret__txn *t, size_t len, size_t vlen
            (t->level <= 1 || (!t->restore_locals && t->journal.used == 0));
 }
 
-/* Is there an op of the innermost savepoint that can be given the value?  Its crc must not be known yet. */
-static bool pile_overwrite(struct caret__txn *t, uint32_t hash, const uint8_t *key, size_t len,
-                           const void *val, size_t vlen)
+/* Can the op at that place be given the value?  It is of the innermost savepoint, and its crc is not known yet. */
+static bool pile_overwrite(struct caret__txn *t, uint32_t at, const void *val, size_t vlen)
 {
-    uint32_t at = caret__sought_find(&t->pile.sought, &t->list, hash, key, len);
-
     if (at < CARET__REC_HEAD || at < t->list_marks[t->level - 1] || at < t->list.crc_upto)
         return false;
     struct caret__op_view op = caret__op_at(t->list.rec, at);
@@ -122,19 +119,20 @@ static bool pile_overwrite(struct caret__txn *t, uint32_t hash, const uint8_t *k
 static int pile_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen)
 {
     struct caret__pile *p = &t->pile;
-    uint32_t hash = 0;
+    uint32_t hash = 0, slot = 0;
 
     if (!t->piled)
         caret__pile_begin(p, &t->list);
     t->piled = true;
     if (p->sought.size != 0) {
         hash = caret__sought_hash(key, len);
-        if (pile_overwrite(t, hash, key, len, val, vlen))
+        uint32_t at = caret__sought_find(&p->sought, &t->list, hash, key, len, &slot);
+        if (pile_overwrite(t, at, val, vlen))
             return CARET_OK;
     }
     int rc = caret__pile_add(p, &t->list, key, len, val, vlen, t->level > 1);
-    if (rc == CARET_OK && p->sought.size != 0)
-        (void)caret__sought_add(&p->sought, &t->list, p->last, hash, t->level > 1);
+    if (rc == CARET_OK && p->sought.size != 0) /* it goes when the pile is put in order */
+        (void)caret__sought_put(&p->sought, &t->list, slot, hash, p->last, t->level > 1);
     return rc;
 }
 
@@ -152,10 +150,7 @@ int caret__buffer_finish(struct caret__txn *t)
     if (!t->piled || t->pile.in_order)
         return CARET_OK;
     caret__sought_drop(&t->pile.sought);
-    int rc = caret__pile_order(&t->list);
-    if (rc == CARET_OK)
-        caret__pile_begin(&t->pile, &t->list);
-    return rc;
+    return caret__pile_order(&t->pile, &t->list);
 }
 
 /* The next listed set after *off; false: that was the last. */
@@ -463,8 +458,12 @@ static __attribute__((noinline)) bool was_killed(struct caret__txn *t, const uin
 static int pile_get(const struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val,
                     size_t *vlen)
 {
-    uint32_t at = caret__sought_find(&t->pile.sought, &t->list, caret__sought_hash(key, len), key, len);
+    const struct caret__sought *x = &t->pile.sought;
+    uint32_t slot;
 
+    if (!caret__sought_maybe(x, key, len))
+        return 0;
+    uint32_t at = caret__sought_find(x, &t->list, caret__sought_hash(key, len), key, len, &slot);
     if (at < CARET__REC_HEAD)
         return 0;
     struct caret__op_view op = caret__op_at(t->list.rec, at);

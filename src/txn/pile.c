@@ -9,7 +9,8 @@
  * time: there each is a walk through memory that no cache holds.
  *
  *   1  an index: the place of each op, and eight bytes of its key after what all keys have in common
- *   2  the index is sorted by these bytes, digit by digit from the first, so that equal ones stay as they came
+ *   2  the index is sorted by these bytes, a few bits at a time from the first on that differ, so that equal ones stay
+ *      as they came
  *   3  where several are equal, that part of the index is sorted in the same way; if all of it is
  *      equal, by comparison
  *   4  the ops are copied in that order, but for those whose key comes once more
@@ -31,6 +32,10 @@
 #include "txn/txn.h"
 
 #define FEW        48u /* are sorted by insertion; arbitrary */
+#define DIGIT      8u  /* bits */
+#define DIGIT_MOST 11u
+/* So many items are worth the longer digit's 8 KiB of counts; of more its 2,048 ends are too many translations. */
+#define IS_MANY(n) ((n) >= 512u && (n) <= 1u << 15)
 #define AHEAD      12u /* ops that are asked for before they are copied; arbitrary */
 #define SAMPLE     4096u
 #define POPULATE   (1u << 17)              /* bytes: less is memory that was used before, as a rule */
@@ -80,9 +85,19 @@ static size_t in_common(const struct pile *p, const struct item *a, size_t n)
 
     for (size_t i = 1; i < n && shared != 0; i++) {
         const uint8_t *key = key_at(p->rec, a[i].off, &len);
-        shared = caret__common_prefix(first, shared, key, len);
+        if (len < shared || caret__racy_cmp(first, key, shared) != 0)
+            shared = caret__common_prefix(first, shared, key, len);
     }
     return shared;
+}
+
+/* The first eight bytes of the last n of a key, which ends at `end`.  What is before it is the head of its op. */
+static inline uint64_t window_at(const uint8_t *end, size_t n)
+{
+    _Static_assert(CARET__OP_HEAD >= 8, "eight bytes before a key are the op's");
+    if (n >= 8)
+        return caret__be64(end - n);
+    return n != 0 ? caret__be64(end - 8) << 8 * (8 - n) : 0;
 }
 
 static void look(const struct pile *p, struct item *a, size_t n)
@@ -91,9 +106,7 @@ static void look(const struct pile *p, struct item *a, size_t n)
 
     for (size_t i = 0; i < n; i++) {
         const uint8_t *key = key_at(p->rec, a[i].off, &len);
-        uint8_t window[8] = {0};
-        memcpy(window, key + skip, len - skip < 8 ? len - skip : 8);
-        a[i].window = caret__be64(window);
+        a[i].window = window_at(key + len, len - skip);
     }
 }
 
@@ -108,24 +121,25 @@ static void insert(struct item *a, size_t n)
     }
 }
 
-/* By one digit. */
-static void distribute(const struct item *from, struct item *to, size_t n, unsigned shift)
+/* By one digit, of so many bits; those above it are the same for all. */
+static void distribute(const struct item *from, struct item *to, size_t n, unsigned shift, unsigned bits)
 {
-    uint32_t count[256] = {0}, at = 0;
+    uint32_t count[1u << DIGIT_MOST], at = 0, digits = 1u << bits;
 
+    memset(count, 0, digits * sizeof *count);
     for (size_t i = 0; i < n; i++)
-        count[from[i].window >> shift & 0xff]++;
-    for (unsigned d = 0; d < 256; d++) {
+        count[from[i].window >> shift & (digits - 1)]++;
+    for (unsigned d = 0; d < digits; d++) {
         uint32_t many = count[d];
         count[d] = at;
         at += many;
     }
     for (size_t i = 0; i < n; i++)
-        to[count[from[i].window >> shift & 0xff]++] = from[i];
+        to[count[from[i].window >> shift & (digits - 1)]++] = from[i];
 }
 
-/* Step 2: by the first digit in which they differ, and what is equal in that by the next.  So a digit that tells most
- * of them apart is the last for most. */
+/* Step 2: by the first bits in which they differ, and what is equal in these by the next.  So bits that tell most
+ * of them apart are the last for most. */
 static void sort_digits(const struct pile *p, struct item *a, size_t n)
 {
     struct item *to = p->spare + (a - p->items);
@@ -135,8 +149,9 @@ static void sort_digits(const struct pile *p, struct item *a, size_t n)
         differ |= a[i].window ^ a[0].window;
     if (differ == 0)
         return;
-    unsigned shift = (63u - (unsigned)__builtin_clzll(differ)) & ~7u;
-    distribute(a, to, n, shift);
+    unsigned top = 64u - (unsigned)__builtin_clzll(differ), bits = IS_MANY(n) ? DIGIT_MOST : DIGIT;
+    unsigned shift = top > bits ? top - bits : 0;
+    distribute(a, to, n, shift, bits);
     memcpy(a, to, n * sizeof *a);
     for (size_t i = 0, many; i < n; i += many) {
         for (many = 1; i + many < n && a[i + many].window >> shift == a[i].window >> shift; many++)
@@ -187,12 +202,13 @@ static void sort(const struct pile *p, struct item *a, size_t n)
 
 /* ------------------------------------------------------------------- in order */
 
-/* Step 4: to `to`, which becomes the record. */
-static void copy(const struct pile *p, uint32_t n, uint8_t *to, struct caret__batch *b)
+/* Step 4: to `to`, which becomes the record.  The place of the last op. */
+static uint32_t copy(const struct pile *p, uint32_t n, uint8_t *to, struct caret__batch *b)
 {
     b->size = CARET__REC_HEAD;
     b->nops = 0;
     b->values = 0;
+    uint32_t last = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct item *it = &p->items[i];
         if (i + AHEAD < n) {
@@ -205,10 +221,12 @@ static void copy(const struct pile *p, uint32_t n, uint8_t *to, struct caret__ba
         CARET__ASSERT(i + 1 == n || compare(p, &it[0], &it[1]) < 0);
         uint32_t len = size_at(p->rec, it->off);
         memcpy(to + b->size, p->rec + it->off, len);
+        last = b->size;
         b->size += len;
         b->nops++;
         b->values += caret__op_at(p->rec, it->off).vlen;
     }
+    return last;
 }
 
 static int no_memory(const struct caret__batch *b)
@@ -216,8 +234,9 @@ static int no_memory(const struct caret__batch *b)
     return caret__fail(CARET_E_NOMEM, "no memory to put %u changes of a transaction in order", b->nops);
 }
 
-int caret__pile_order(struct caret__batch *b)
+int caret__pile_order(struct caret__pile *of, struct caret__batch *b)
 {
+    CARET__ASSERT(of->sought.size == 0);
     uint64_t bytes = b->size + CARET__REC_TAIL, index = 2 * (uint64_t)b->nops * sizeof(struct item);
     uint32_t n = 0;
 
@@ -237,7 +256,8 @@ int caret__pile_order(struct caret__batch *b)
     for (uint32_t off = CARET__REC_HEAD; off < b->size; off += size_at(b->rec, off))
         p.items[n++].off = off;
     sort(&p, p.items, n);
-    copy(&p, n, to, b);
+    of->last = copy(&p, n, to, b);
+    of->in_order = true;
     CARET__ASSERT_CMP(b->size + CARET__REC_TAIL, <=, bytes);
     b->nspots = 0; /* they were those of the first ops */
     free(p.items);
@@ -301,7 +321,7 @@ static int check(struct caret__pile *p, struct caret__batch *b, bool in_savepoin
 
     if (!in_savepoint && !p->in_order && (beyond || mostly_again(b))) {
         caret__sought_drop(&p->sought);
-        rc = caret__pile_order(b);
+        rc = caret__pile_order(p, b);
     }
     if (rc == CARET_OK && b->size > MOST)
         return too_big(b);
@@ -343,7 +363,9 @@ void caret__pile_cut(struct caret__pile *p, struct caret__batch *b, uint32_t siz
 
 void caret__pile_begin(struct caret__pile *p, const struct caret__batch *b)
 {
-    *p = (struct caret__pile){.in_order = true, .check_at = COUNT_FROM, .tell_at = CARET__PILE_TELL};
+    CARET__ASSERT(p->sought.size == 0);
+    *p = (struct caret__pile){
+        .sought = p->sought, .in_order = true, .check_at = COUNT_FROM, .tell_at = CARET__PILE_TELL};
     for (uint32_t off = CARET__REC_HEAD; off < b->size; off += size_at(b->rec, off))
         note(p, b, off);
 }

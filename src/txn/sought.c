@@ -8,7 +8,11 @@
  *
  * A savepoint is a place in the record: rolling back to it takes what comes after off its end.  So of each op that is
  * added within one, `replaced` remembers which op its slot said before; from its end on they are put back.
- *   Where there is no memory the index goes, and the next read makes another one, or says so.
+ *   Most keys that are read were not set.  So beside the slots there is a bit for each key by the end of it, eight
+ * times as many as slots, which tells most of them apart for a few instructions and out of a near cache.  Bits are
+ * only set.
+ *   Where there is no memory the index goes, and the next read makes another one, or says so.  A small one stays with
+ * the session when its transaction ends, as empty slots for the next.
  */
 #include <stdlib.h>
 
@@ -18,7 +22,8 @@
 
 #define FIRST_SLOTS 256u
 #define GONE        1u
-#define GROWS_FAST  (1u << 15) /* up to so many: what is there is moved seldom */
+#define GROWS_FAST  (1u << 10) /* up to so many: what is there is moved seldom */
+#define KEPT_SLOTS  (1u << 13) /* a session keeps no more; arbitrary: 64 KiB */
 
 _Static_assert(CARET__REC_HEAD > GONE, "no op is there");
 
@@ -71,40 +76,89 @@ static struct caret__seek_slot *slot_of(const struct caret__sought *x, const str
 }
 
 uint32_t caret__sought_find(const struct caret__sought *x, const struct caret__batch *b, uint32_t hash,
-                            const uint8_t *key, size_t len)
+                            const uint8_t *key, size_t len, uint32_t *slot)
 {
-    return slot_of(x, b, hash, key, len)->place;
+    const struct caret__seek_slot *it = slot_of(x, b, hash, key, len);
+
+    *slot = (uint32_t)(it - x->slot);
+    return it->place;
 }
 
 /* -------------------------------------------------------------------- making */
 
-void caret__sought_drop(struct caret__sought *x)
+void caret__sought_destroy(struct caret__sought *x)
 {
     free(x->slot);
     free(x->replaced);
     memset(x, 0, sizeof *x);
 }
 
-/* So many slots; what those before say goes along. */
-static bool resize(struct caret__sought *x, uint32_t size)
+void caret__sought_drop(struct caret__sought *x)
 {
-    struct caret__seek_slot *slot = calloc(size, sizeof *slot);
+    if (x->size > KEPT_SLOTS || x->room > KEPT_SLOTS) {
+        caret__sought_destroy(x);
+        return;
+    }
+    if (x->size != 0)
+        x->kept = x->size;
+    x->size = x->used = x->nreplaced = 0;
+}
+
+/* Slots, and the bits after them. */
+#define BYTES_OF(slots) ((slots) * (sizeof(struct caret__seek_slot) + 1))
+
+static void take(struct caret__sought *x, struct caret__seek_slot *slot, uint32_t size)
+{
+    free(x->slot);
+    x->slot = slot;
+    x->bits = (uint8_t *)(slot + size);
+    x->size = x->kept = size;
+    x->shift = 61u - (unsigned)__builtin_ctz(size);
+}
+
+static inline void set_bit(struct caret__sought *x, const uint8_t *key, size_t len)
+{
+    uint64_t at = caret__sought_bit(x, key, len);
+    x->bits[at / 8] |= (uint8_t)(1u << at % 8);
+}
+
+/* Slots that are all free, at least so many. */
+static bool begin(struct caret__sought *x, uint32_t size)
+{
+    if (x->kept >= size) {
+        x->size = x->kept;
+        memset(x->slot, 0, BYTES_OF(x->size));
+        return true;
+    }
+    struct caret__seek_slot *slot = calloc(1, BYTES_OF(size));
+    if (slot != NULL)
+        take(x, slot, size);
+    return slot != NULL;
+}
+
+/* More of them; what those before say goes along. */
+static bool grow(struct caret__sought *x, const struct caret__batch *b)
+{
+    uint32_t before = x->size, size = before < GROWS_FAST ? before * 4 : before * 2;
+    struct caret__seek_slot *slot = calloc(1, BYTES_OF((uint64_t)size)), *old = x->slot;
 
     if (slot == NULL)
         return false;
+    x->slot = NULL;
+    take(x, slot, size);
     x->used = 0;
-    for (uint32_t i = 0; i < x->size; i++) {
-        if (x->slot[i].place <= GONE)
+    for (uint32_t i = 0; i < before; i++) {
+        if (old[i].place <= GONE)
             continue;
-        uint32_t to = x->slot[i].hash & (size - 1);
+        uint32_t to = old[i].hash & (size - 1);
         while (slot[to].place != 0)
             to = (to + 1) & (size - 1);
-        slot[to] = x->slot[i];
+        slot[to] = old[i];
         x->used++;
+        struct caret__op_view op = caret__op_at(b->rec, old[i].place);
+        set_bit(x, op.key, op.klen);
     }
-    free(x->slot);
-    x->slot = slot;
-    x->size = size;
+    free(old);
     return true;
 }
 
@@ -122,25 +176,23 @@ static bool remember(struct caret__sought *x, uint32_t now, uint32_t before)
     return true;
 }
 
-bool caret__sought_add(struct caret__sought *x, const struct caret__batch *b, uint32_t place, uint32_t hash,
-                       bool in_savepoint)
+bool caret__sought_put(struct caret__sought *x, const struct caret__batch *b, uint32_t slot, uint32_t hash,
+                       uint32_t place, bool in_savepoint)
 {
+    struct caret__seek_slot *it = &x->slot[slot];
     struct caret__op_view op = caret__op_at(b->rec, place);
+    bool ok = !in_savepoint || remember(x, place, it->place);
 
-    if (x->used >= x->size / 2 && !resize(x, x->size < GROWS_FAST ? x->size * 4 : x->size * 2)) {
-        caret__sought_drop(x);
-        return false;
-    }
-    struct caret__seek_slot *slot = slot_of(x, b, hash, op.key, op.klen);
-    if (in_savepoint && !remember(x, place, slot->place)) {
-        caret__sought_drop(x);
-        return false;
-    }
     if (!in_savepoint)
         x->nreplaced = 0;
-    x->used += slot->place == 0;
-    *slot = (struct caret__seek_slot){hash, place};
-    return true;
+    x->used += it->place == 0;
+    *it = (struct caret__seek_slot){hash, place};
+    set_bit(x, op.key, op.klen);
+    if (ok && x->used >= x->size / 2)
+        ok = grow(x, b);
+    if (!ok)
+        caret__sought_destroy(x);
+    return ok;
 }
 
 int caret__sought_make(struct caret__sought *x, const struct caret__batch *b, uint32_t savepoint)
@@ -150,15 +202,17 @@ int caret__sought_make(struct caret__sought *x, const struct caret__batch *b, ui
     CARET__ASSERT(x->size == 0);
     while (size / 4 < b->nops)
         size *= 2;
-    bool ok = resize(x, size);
+    bool ok = begin(x, size);
     for (uint32_t at = CARET__REC_HEAD; ok && at < b->size;) {
         struct caret__op_view op = caret__op_at(b->rec, at);
-        ok = caret__sought_add(x, b, at, caret__sought_hash(op.key, op.klen), at >= savepoint);
+        uint32_t hash = caret__sought_hash(op.key, op.klen), slot;
+        (void)caret__sought_find(x, b, hash, op.key, op.klen, &slot);
+        ok = caret__sought_put(x, b, slot, hash, at, at >= savepoint);
         at += caret__op_size(op.klen, op.vlen);
     }
     if (ok)
         return CARET_OK;
-    caret__sought_drop(x);
+    caret__sought_destroy(x);
     return caret__fail(CARET_E_NOMEM, "no memory to look for what a transaction of %u changes has set",
                        b->nops);
 }

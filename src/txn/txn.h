@@ -48,7 +48,10 @@ struct caret__journal {
 struct caret__sought {
     struct caret__seek_slot *slot;
     struct caret__replaced *replaced;
+    uint8_t *bits;            /* of the ends of keys */
+    unsigned shift;           /* what is left of a product is one of them */
     uint32_t size, used;      /* slots; 0: there is no index */
+    uint32_t kept;            /* slots that there are then */
     uint32_t nreplaced, room; /* of replaced */
 };
 
@@ -192,23 +195,45 @@ int caret__pile_add(struct caret__pile *p, struct caret__batch *b, const uint8_t
 /* Back to a size that it had: what came after that goes. */
 void caret__pile_cut(struct caret__pile *p, struct caret__batch *b, uint32_t size);
 
-/* Have the sets of a batch, which has nothing else, in key order, of each key the last one.  NOMEM: it is as it was. */
-int caret__pile_order(struct caret__batch *b);
+/* Have the sets of a batch, which has nothing else, in key order, of each key the last one.  There is no index of it.
+ * NOMEM: it is as it was. */
+int caret__pile_order(struct caret__pile *p, struct caret__batch *b);
 
 /* ---- sought.c ---- */
 /* Make the index of a pile; NOMEM.  savepoint: the ops from there on may be taken off again; UINT32_MAX: none. */
 int caret__sought_make(struct caret__sought *x, const struct caret__batch *b, uint32_t savepoint);
-void caret__sought_drop(struct caret__sought *x);
+void caret__sought_drop(struct caret__sought *x);    /* there is no index any more */
+void caret__sought_destroy(struct caret__sought *x); /* and no memory of one */
 
 uint32_t caret__sought_hash(const uint8_t *key, size_t len);
 
-/* The place of the last op of the key, which has that hash; 0, or anything before the first op: there is none. */
-uint32_t caret__sought_find(const struct caret__sought *x, const struct caret__batch *b, uint32_t hash,
-                            const uint8_t *key, size_t len);
+/* Which bit is that of the key? */
+static inline uint64_t caret__sought_bit(const struct caret__sought *x, const uint8_t *key, size_t len)
+{
+    uint64_t end = 0;
+    if (len >= 8)
+        memcpy(&end, key + len - 8, 8);
+    else
+        memcpy(&end, key, len);
+    return end * UINT64_C(0x9E3779B97F4A7C15) >> x->shift;
+}
 
-/* The op at the end of the pile was added, of a key with that hash.  false: no memory, there is no index any more. */
-bool caret__sought_add(struct caret__sought *x, const struct caret__batch *b, uint32_t place, uint32_t hash,
-                       bool in_savepoint);
+/* May there be an op of the key?  false: there is none. */
+static inline bool caret__sought_maybe(const struct caret__sought *x, const uint8_t *key, size_t len)
+{
+    uint64_t at = caret__sought_bit(x, key, len);
+    return (x->bits[at / 8] >> at % 8 & 1u) != 0;
+}
+
+/* The place of the last op of the key, which has that hash; 0, or anything before the first op: there is none.  *slot:
+ * for caret__sought_put(), until anything else is put. */
+uint32_t caret__sought_find(const struct caret__sought *x, const struct caret__batch *b, uint32_t hash,
+                            const uint8_t *key, size_t len, uint32_t *slot);
+
+/* An op of the key with that hash, which was just looked for, was added at the end of the pile, at that place.  false:
+ * no memory, there is no index any more. */
+bool caret__sought_put(struct caret__sought *x, const struct caret__batch *b, uint32_t slot, uint32_t hash,
+                       uint32_t place, bool in_savepoint);
 
 /* Ops from that size on are about to be taken off. */
 void caret__sought_cut(struct caret__sought *x, const struct caret__batch *b, uint32_t size);

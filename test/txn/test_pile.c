@@ -73,9 +73,10 @@ static void make_key(const struct kind *k, struct op *op)
 static void try_order(const struct kind *k, unsigned n)
 {
     static struct op ops[OPS];
+    struct caret__pile pile = {0};
     struct caret__batch b = {0};
     struct caret__op_view op;
-    uint32_t off = CARET__REC_HEAD;
+    uint32_t off = CARET__REC_HEAD, last = 0;
     unsigned found = 0;
 
     assert_int_equal(caret__batch_begin(&b), CARET_OK);
@@ -84,11 +85,12 @@ static void try_order(const struct kind *k, unsigned n)
         ops[i].at = i;
         assert_int_equal(caret__batch_add(&b, CARET__OP_SET, ops[i].key, ops[i].len, &i, sizeof i), 0);
     }
-    assert_int_equal(caret__pile_order(&b), CARET_OK);
+    assert_int_equal(caret__pile_order(&pile, &b), CARET_OK);
     qsort(ops, n, sizeof *ops, by_key);
     for (unsigned i = 0; i < n; i++) {
         if (i + 1 < n && caret__bytes_compare(ops[i].key, ops[i].len, ops[i + 1].key, ops[i + 1].len) == 0)
             continue;
+        last = off;
         assert_int_equal(caret__record_op(b.rec, b.size + CARET__REC_TAIL, &off, &op), 1);
         assert_int_equal(op.klen, ops[i].len);
         assert_memory_equal(op.key, ops[i].key, op.klen);
@@ -98,6 +100,8 @@ static void try_order(const struct kind *k, unsigned n)
     }
     assert_int_equal(off, b.size);
     assert_int_equal(found, b.nops);
+    assert_true(pile.in_order);
+    assert_int_equal(pile.last, last);
     assert_int_equal(caret__batch_add(&b, CARET__OP_SET, (const uint8_t *)"more", 4, "", 0), CARET_OK);
     caret__batch_destroy(&b);
 }
@@ -116,6 +120,7 @@ static void the_last_set_of_each_key_comes_in_order(void **state)
 /* Of a long record the crc is known in part before it is put in order. */
 static void a_long_record_in_order_has_its_own_crc(void **state)
 {
+    struct caret__pile pile = {0};
     struct caret__batch b = {0};
     char val[100] = {0};
 
@@ -125,7 +130,7 @@ static void a_long_record_in_order_has_its_own_crc(void **state)
         uint8_t key[6] = {'n', 0, (uint8_t)(i * 7), (uint8_t)(i >> 8), (uint8_t)(i >> 16), (uint8_t)i};
         assert_int_equal(caret__batch_add(&b, CARET__OP_SET, key, sizeof key, val, i % sizeof val), CARET_OK);
     }
-    assert_int_equal(caret__pile_order(&b), CARET_OK);
+    assert_int_equal(caret__pile_order(&pile, &b), CARET_OK);
     uint32_t crc = caret__batch_finish(&b);
     assert_int_equal(crc, caret__record_crc(b.rec, b.size + CARET__REC_TAIL));
     caret__batch_destroy(&b);
