@@ -305,8 +305,9 @@ static int tally_ops(struct caret__engine *e, const uint8_t *rec, uint32_t size,
     return rc < 0 ? caret__fail(CARET_E_CORRUPT, "%s: a log record can't be read", e->path) : CARET_OK;
 }
 
-/* Bytes of a record.  Shorter ones are lists as a rule (src/txn/txn.h), whose sets come in any order. */
-#define ROWS_FROM (CARET__RING_SIZE / 64u < 8192u ? CARET__RING_SIZE / 64u : 8192u)
+/* Bytes of a record.  Shorter ones are lists (src/txn/txn.h), whose sets come in any order: a pile has more than
+ * CARET__SPOTS ops, of 16 bytes at least.  Longer ones may be lists, too, which is noticed soon. */
+#define ROWS_FROM (CARET__RING_SIZE / 64u < 2048u ? CARET__RING_SIZE / 64u : 2048u)
 
 int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t size, struct caret__need *need)
 {
