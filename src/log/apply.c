@@ -223,7 +223,7 @@ static uint32_t tally_op(struct caret__engine *e, const struct caret__op_view *o
     if (op->kind == CARET__OP_SETRUN)
         t->taken += caret__run_pages(caret__racy32(op->val + 4));
     if (t->in_rows) {
-        struct caret__w w = {.pg = &e->pg, .sh = e->sh};
+        struct caret__w w = {.pg = &e->pg, .sh = e->sh, .ask = true};
         return caret__row_look(&w, &t->row, op->key, op->klen, op->vlen, &t->edges);
     }
     t->bytes += caret__entry_room(op->klen, op->vlen);

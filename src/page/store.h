@@ -28,6 +28,7 @@ struct caret__w {
     uint64_t lsn;
     uint32_t epoch;
     bool redo; /* versions can't tell what is saved: pg->redo_saved does */
+    bool ask;  /* nobody has looked at the leaves yet: they are asked for */
     bool state_saved;
     /* bitmap words of pages and slots saved last: taking neighbours saves them once */
     const void *saved_word[2];

@@ -33,7 +33,7 @@ struct caret__pager {
     /* pages of the file below it stay as they were when they were verified (caret__file_keep) */
     uint32_t kept;
     bool shared;
-    uint32_t warm; /* private: the leaf that a change came to last */
+    uint32_t warm; /* the leaf that a change came to last, if it was asked for */
     /* owner of hints: different for every attach and every private store, and spread (api/node.h) */
     uint64_t id;
     const char *path; /* of the data file, for messages; NULL: private memory */

@@ -48,7 +48,7 @@ union scratch {
 
 uint32_t caret__cursor_seek(const struct caret__w *w, struct caret__cursor *c, const uint8_t *key, size_t len)
 {
-    uint32_t bad = caret__descend(w, key, len, &c->path);
+    uint32_t bad = caret__descend_to_leaf(w, key, len, &c->path);
 
     c->there = bad == 0;
     c->upper_len = 0;

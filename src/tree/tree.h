@@ -233,6 +233,9 @@ struct caret__path {
 /* 0, or the number of a damaged page on the way: the path can't be used then.  After the commit point
  * there is none: whoever reserves for a change goes its way first. */
 uint32_t caret__descend(const struct caret__w *w, const uint8_t *key, size_t len, struct caret__path *path);
+/* The same with no look where in the leaf the key is: path->idx of it, and path->found, are not told. */
+uint32_t caret__descend_to_leaf(const struct caret__w *w, const uint8_t *key, size_t len,
+                                struct caret__path *path);
 
 /* May a writer or a walk rely on this page as one of that level: in use, and its bytes in the file found good? */
 bool caret__page_trusted(const struct caret__pager *pg, uint32_t pgno, unsigned level);

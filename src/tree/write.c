@@ -32,7 +32,8 @@ union scratch {
 
 /* ------------------------------------------------------------------ descent */
 
-/* Of a private store, where nobody looked for the key before the change; after the last one's leaf is in the caches. */
+/* Where nobody looked for the key before the change: in a private store, or for many sets at once.  After it the last
+ * one's leaf is in the caches. */
 static inline void ask_leaf(struct caret__pager *pg, uint32_t pgno)
 {
     if (pg->warm != pgno && pgno < pg->max_pages)
@@ -41,7 +42,8 @@ static inline void ask_leaf(struct caret__pager *pg, uint32_t pgno)
     pg->warm = pgno;
 }
 
-uint32_t caret__descend(const struct caret__w *w, const uint8_t *key, size_t len, struct caret__path *path)
+static inline __attribute__((always_inline)) uint32_t descend(const struct caret__w *w, const uint8_t *key,
+                                                              size_t len, struct caret__path *path, bool find)
 {
     uint32_t pgno = atomic_load_explicit(&w->pg->ts->root, memory_order_relaxed);
     unsigned levels = w->pg->ts->depth;
@@ -54,16 +56,28 @@ uint32_t caret__descend(const struct caret__w *w, const uint8_t *key, size_t len
         const struct caret__page *p = caret__w_page(w, pgno);
         path->pgno[d] = pgno;
         if (p->type == CARET__PAGE_LEAF) {
-            path->idx[d] = (uint16_t)caret__page_find(p, key, len, &path->found);
+            if (find)
+                path->idx[d] = (uint16_t)caret__page_find(p, key, len, &path->found);
             path->leaf = d;
             return 0;
         }
         unsigned i = caret__page_child_index(p, key, len);
         path->idx[d] = (uint16_t)i;
         pgno = caret__page_child(p, i);
-        if (p->level == 1 && !w->pg->shared)
+        if (p->level == 1 && (w->ask || !w->pg->shared))
             ask_leaf(w->pg, pgno);
     }
+}
+
+uint32_t caret__descend(const struct caret__w *w, const uint8_t *key, size_t len, struct caret__path *path)
+{
+    return descend(w, key, len, path, true);
+}
+
+uint32_t caret__descend_to_leaf(const struct caret__w *w, const uint8_t *key, size_t len,
+                                struct caret__path *path)
+{
+    return descend(w, key, len, path, false);
 }
 
 /* After the commit point: the way was gone before (caret__record_need). */
