@@ -29,6 +29,8 @@ void serve__monitor_tell(struct serve__call *q);
 
 /* Of EVAL, EVALSHA and FCALL: has what it would run the flag no-writes? */
 bool serve__script_no_writes(struct serve__call *q) __attribute__((weak));
+/* Of these and their read-only kin: has it flags, and neither no-writes nor allow-oom? */
+bool serve__script_takes_room(struct serve__call *q) __attribute__((weak));
 
 /* How many libraries and functions there are. */
 int serve__functions_count(struct serve__call *q, int64_t *libraries, int64_t *functions)

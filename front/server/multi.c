@@ -113,11 +113,16 @@ static bool runs_at_once(const struct serve__command *cmd)
            cmd->run == serve__cmd_watch || cmd->run == serve__cmd_quit || cmd->run == serve__cmd_reset;
 }
 
-static bool is_script(const struct serve__command *cmd)
+bool serve__is_script(const struct serve__command *cmd)
 {
     return cmd->run == serve__cmd_eval || cmd->run == serve__cmd_eval_ro || cmd->run == serve__cmd_evalsha ||
            cmd->run == serve__cmd_evalsha_ro || cmd->run == serve__cmd_fcall ||
            cmd->run == serve__cmd_fcall_ro;
+}
+
+static bool script_takes_room(struct serve__call *q)
+{
+    return serve__is_script(q->cmd) && serve__script_takes_room != NULL && serve__script_takes_room(q);
 }
 
 bool serve__multi_takes(struct serve__call *q)
@@ -130,8 +135,8 @@ bool serve__multi_takes(struct serve__call *q)
             serve__reject(q, "OOM command not allowed when used memory > 'maxmemory'.");
             return true;
         }
-        c->queue->scripts = c->queue->scripts || is_script(q->cmd);
-        c->queue->denyoom = c->queue->denyoom || (q->cmd->flags & SERVE__DENYOOM);
+        c->queue->scripts = c->queue->scripts || serve__is_script(q->cmd);
+        c->queue->denyoom = c->queue->denyoom || (q->cmd->flags & SERVE__DENYOOM) || script_takes_room(q);
         if (c->queue->bytes.len > (size_t)q->w->config.n[SERVE__CFG_client_query_buffer_limit])
             c->flags |= SERVE__CONN_DEAD;
     }

@@ -40,6 +40,9 @@ int serve__multi_count(const struct serve__conn *c);
 /* Does `is` say yes of one of the queued commands?  Of EXEC, before it runs.  Without memory to look: yes. */
 bool serve__multi_any(struct serve__call *q, bool (*is)(struct serve__call *q));
 
+/* Is it EVAL, FCALL or one of their kin? */
+bool serve__is_script(const struct serve__command *cmd);
+
 /* Does one of the queued commands take memory? */
 bool serve__multi_takes_room(const struct serve__conn *c);
 

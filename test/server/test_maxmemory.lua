@@ -160,4 +160,29 @@ case("a size of 2^63 and more", function(c)
     config(c, "maxmemory", 0)
 end)
 
+case("a script with flags that may write is refused before it is run", function(c)
+    local other = check.connect()
+    c("SET", "filler", ("x"):rep(10000))
+    is(c("FUNCTION", "LOAD", [[#!lua name=l
+        redis.register_function('writes', function() return 1 end)
+        local function two() return 2 end
+        redis.register_function{function_name = 'reads', callback = two, flags = {'no-writes'}}
+        redis.register_function{function_name = 'may', callback = two, flags = {'allow-oom'}}
+        ]]), "l")
+    c("MULTI")
+    c("FCALL", "writes", "0")
+    is(other("CONFIG", "SET", "maxmemory", "1"), "OK")
+    fails(c("EXEC"), "EXECABORT Transaction discarded because of: " .. OOM)
+    for _, request in ipairs {{"EVAL", "#!lua\nreturn 1", "0"}, {"EVAL", "#!lua\nreturn 1", "x"},
+        {"EVAL_RO", "#!lua\nreturn 1", "0"}, {"FCALL", "writes", "0"}, {"FCALL_RO", "writes", "0"}} do
+        fails(c(unpack(request)), OOM)
+    end
+    is({c("FCALL", "reads", "0"), c("FCALL", "may", "0"), c("EVAL", "return 4", "0")}, {2, 2, 4})
+    is(c("EVAL", "#!lua flags=no-writes\nreturn 5", "0"), 5)
+    fails(c("FCALL", "nothing", "0"), "ERR Function not found")
+    is(other("CONFIG", "SET", "maxmemory", "0"), "OK")
+    other:close()
+    c("FUNCTION", "FLUSH")
+end)
+
 check.run()

@@ -41,6 +41,17 @@ case("a message reaches clients of all workers, in order", function(c)
     is(c("PUBLISH", "a", "x"), 0)
 end)
 
+case("in EXEC channels are subscribed to, shard channels are not", function()
+    local one = check.connect()
+    one("MULTI")
+    one("SSUBSCRIBE", "a")
+    one("SUBSCRIBE", "b")
+    local answers = one("EXEC")
+    fails(answers[1], "ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
+    is(answers[2], {"subscribe", "b", 1})
+    one:close()
+end)
+
 case("shard channels are a space of their own", function(c)
     local list = check.spread(4)
     for _, one in ipairs(list) do

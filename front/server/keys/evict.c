@@ -243,10 +243,13 @@ bool serve__memory_full(struct serve__call *q)
 
 /* Is it refused when there is no room?  EXEC is if one of its commands is, and what comes after MULTI, as it is kept
  * until then. */
-static bool takes_room(const struct serve__call *q)
+static bool takes_room(struct serve__call *q)
 {
     if (q->cmd->run == serve__cmd_exec)
         return serve__multi_takes_room(q->c);
+    if (q->script == NULL && serve__is_script(q->cmd) && serve__script_takes_room != NULL &&
+        serve__script_takes_room(q))
+        return true;
     return (q->cmd->flags & SERVE__DENYOOM) ||
            (q->c != NULL && (q->c->flags & (SERVE__CONN_MULTI | SERVE__CONN_IN_EXEC)) == SERVE__CONN_MULTI &&
             q->cmd->run != serve__cmd_discard && q->cmd->run != serve__cmd_quit &&

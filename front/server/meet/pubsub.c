@@ -86,6 +86,8 @@ int serve__cmd_psubscribe(struct serve__call *q)
 
 int serve__cmd_ssubscribe(struct serve__call *q)
 {
+    if (q->c->flags & SERVE__CONN_IN_EXEC) /* the others may be there, in Redis too */
+        return serve__fail(q, "ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client");
     return subscribe(q, SERVE__SHARD);
 }
 

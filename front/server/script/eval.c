@@ -294,16 +294,28 @@ static int script_of_sha(struct serve__call *q, struct serve__scripts *x, const 
     return rc == CARET_OK ? compile(q, x, text, out) : rc;
 }
 
-bool serve__script_no_writes(struct serve__call *q)
+/* Flags of what EVAL, FCALL or one of their kin would run; SERVE__SCRIPT_OLD: it has none, or they can't be known. */
+static unsigned flags_of(struct serve__call *q)
 {
     caret_slice text = q->argv[1], code;
     char sha[SERVE__SHA], why[WHY];
     unsigned flags = 0;
-    if (q->cmd->run == serve__cmd_fcall)
-        return serve__function_flags(q) & SERVE__SCRIPT_NO_WRITES;
-    if (q->cmd->run == serve__cmd_evalsha && (!sha_of(text, sha) || stored_text(q, sha, &text) != CARET_OK))
-        return false;
-    return shebang(text, &flags, &code, why) && (flags & SERVE__SCRIPT_NO_WRITES);
+    bool named = q->cmd->run == serve__cmd_evalsha || q->cmd->run == serve__cmd_evalsha_ro;
+    if (q->cmd->run == serve__cmd_fcall || q->cmd->run == serve__cmd_fcall_ro)
+        return serve__function_flags(q);
+    if (named && (!sha_of(text, sha) || stored_text(q, sha, &text) != CARET_OK))
+        return SERVE__SCRIPT_OLD;
+    return shebang(text, &flags, &code, why) ? flags : SERVE__SCRIPT_OLD;
+}
+
+bool serve__script_no_writes(struct serve__call *q)
+{
+    return flags_of(q) & SERVE__SCRIPT_NO_WRITES;
+}
+
+bool serve__script_takes_room(struct serve__call *q)
+{
+    return !(flags_of(q) & (SERVE__SCRIPT_OLD | SERVE__SCRIPT_NO_WRITES | SERVE__SCRIPT_ALLOW_OOM));
 }
 
 /* --------------------------------------------------------------- commands */

@@ -60,10 +60,10 @@ unsigned serve__function_flags(struct serve__call *q)
     struct serve__scripts *x = serve__scripts_of(q);
     if (x == NULL || serve__exec_elsewhere(q, refresh, 0) != CARET_OK) {
         serve__reply_cut(q->reply, q->mark);
-        return 0;
+        return SERVE__SCRIPT_OLD;
     }
     const struct serve__function *f = serve__function_find(x, q->argv[1]);
-    return f != NULL ? f->code.flags : 0;
+    return f != NULL ? f->code.flags : SERVE__SCRIPT_OLD;
 }
 
 int serve__cmd_function_load(struct serve__call *q)

@@ -42,7 +42,7 @@ int serve__library_metadata(struct serve__call *q, caret_slice text, char *name)
 int serve__library_load(struct serve__call *q, struct serve__scripts *x, caret_slice text,
                         struct serve__library **out);
 
-/* Flags of the function that FCALL would run, SERVE__SCRIPT_...; 0: there is none, or it can't be known. */
+/* Flags of the function that FCALL would run, SERVE__SCRIPT_...; _OLD: there is none, or it can't be known. */
 unsigned serve__function_flags(struct serve__call *q);
 
 /* Have the libraries that the database has.  In a transaction. */
