@@ -59,10 +59,9 @@ local function dollar_target(s, p)
     return { "svn", full }, last + 1
 end
 
--- Past the = at p.  One before a literal that does not end is not seen, as in GT.M.
+-- Past the = at p.
 local function equal(s, p)
     if byte(s, p) ~= 61 then fail("EQUAL", p) end
-    if byte(s, p + 1) == 34 and not lex.text(s, p + 1) then fail("EQUAL", #s + 1) end
     return p + 1
 end
 

@@ -290,8 +290,18 @@ end
 
 expr.atom = atom
 
+-- What is missing after a binary operator and signs at p is that operator's.
+local function after_signs(s, p)
+    local _, last = find(s, "^[-+']*", p)
+    local b = byte(s, last + 1)
+    if not begins[b] or b == 46 and not find(s, "^%d", last + 2) then fail("RHMISSING", last + 1) end
+end
+
+local is_sign = { [39] = true, [43] = true, [45] = true, [46] = true } -- ' + - .
+
 -- An operand after an operator.
 local function right(s, p)
+    if is_sign[byte(s, p)] then after_signs(s, p) end
     local rule = begins[byte(s, p)]
     if not rule then fail("RHMISSING", p) end
     return rule(s, p)
@@ -360,6 +370,7 @@ function parse(s, p)
         if op then
             local rule = begins[byte(s, p + 1)]
             if not rule then fail(byte(s, p + 1) == 58 and "EXPR" or "RHMISSING", p + 1) end
+            if is_sign[byte(s, p + 1)] then after_signs(s, p + 1) end
             more, p = rule(s, p + 1)
             left = { "bin", op, left, more }
         else

@@ -117,8 +117,9 @@ function expr.call(full, s, p, col)
     local rule = rules[full]
     if not rule then return soft("INVFCN", col), skip(s, p) end
     local args
+    local from = p
     args, p = arguments(rule, s, p)
-    if full == "NEXT" and args[1][1] == "local" and not args[1][3] then fail("LVORDERARG", p - 1) end
+    if full == "NEXT" and args[1][1] == "local" and not args[1][3] then fail("LVORDERARG", from) end
     return { "fn", full, args }, p
 end
 

@@ -8,6 +8,7 @@
 -- of its line: the commands before it run, as in YottaDB.
 
 local lex = require "mumps.compiler.lex"
+local unended = require "mumps.compiler.unended"
 local words = require "mumps.compiler.words"
 local command = require "mumps.compiler.zcommand"
 local expr = require "mumps.compiler.functions"
@@ -134,12 +135,27 @@ local function as_error(e)
     return { mnemonic = "ASSERT", col = 1, what, "0", "" }
 end
 
--- The commands of a line from p on.  Those before an error stay.
-local function body(s, p, cmds, errors)
+-- The error of a line of commands, nil if it is right; `before`: how many errors there were.
+local function attempt(s, p, cmds, errors, before)
     lex.restart()
     local ok, e = pcall(all, s, p, cmds)
-    if ok then return end
+    if ok then return nil end
     e = as_error(e)
+    local cut = unended.cut(s, p)
+    if not cut then return e end
+    for i = #cmds, 1, -1 do cmds[i] = nil end
+    for i = #errors, before + 1, -1 do errors[i] = nil end
+    lex.restart()
+    ok, e = pcall(all, cut, p, cmds)
+    e = ok and { mnemonic = "SPOREOL", col = #s + 1 } or as_error(e)
+    e.col = unended.column(s, cut, e.col)
+    return e
+end
+
+-- The commands of a line from p on.  Those before an error stay.
+local function body(s, p, cmds, errors)
+    local e = attempt(s, p, cmds, errors, #errors)
+    if not e then return end
     errors[#errors + 1] = e
     -- A FOR takes what it governs with it.
     local col = parse.at
@@ -321,6 +337,8 @@ end
 local function whole(rule, text, ...)
     lex.begin()
     local ok, node, p = pcall(rule, text, 1, ...)
+    local cut = not ok and unended.cut(text, 1)
+    if cut then ok, node, p = pcall(rule, cut, 1, ...) end
     if not ok then return nil, as_error(node) end
     if p <= #text and not find(text, "^[ \t]*;", p) and not find(text, "^[ \t]*$", p) then
         return nil, { mnemonic = "INDEXTRACHARS", col = p }
