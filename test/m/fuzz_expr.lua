@@ -203,8 +203,8 @@ end
 local folder = os.tmpname()
 os.remove(folder)
 os.execute("mkdir " .. folder)
-local gtm = ("cd %s && gtm_dist=%s gtmroutines=. gtm_boolean=1 gtm_side_effects=1 %s/mumps -run fz")
-    :format(folder, dist, dist)
+local gtm = ("cd %s && gtm_dist=%s gtmroutines=. gtm_boolean=1 gtm_side_effects=1 timeout 100 %s/mumps"
+    .. " -run fz"):format(folder, dist, dist)
 local ours = ("gtmroutines=%s ydb_routines=%s CARET_DB=%s/db %s -run fz"):format(folder, folder, folder,
     program)
 
