@@ -185,7 +185,7 @@ static inline bool caret__list_ready(const struct caret__txn *t)
 }
 
 /* ---- pile.c ---- */
-/* The list is one from now on. */
+/* The list is one from now on.  *p is zeros, or was one; there is no index. */
 void caret__pile_begin(struct caret__pile *p, const struct caret__batch *b);
 
 /* Add a set of an inline value.  in_savepoint: all ops stay where they are.  CARET_OK, NOMEM or TXN_TOO_BIG. */

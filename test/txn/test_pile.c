@@ -157,12 +157,13 @@ static void what_is_set_again_counts_in_the_crc(void **state)
     assert_int_equal(crc, caret__record_crc(t.list.rec, t.list.size + CARET__REC_TAIL));
     assert_int_equal(t.list.nops, n);
     caret__buffer_drop(&t);
+    caret__sought_destroy(&t.pile.sought);
 }
 
 static void what_is_set_again_does_not_pile_up(void **state)
 {
     struct caret__batch b = {0};
-    struct caret__pile p;
+    struct caret__pile p = {0};
     char value[100] = {0};
     uint32_t most = 0;
 
