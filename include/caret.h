@@ -506,8 +506,9 @@ CARET_API int caret_session_open(caret_db *db, caret_session **s);
  */
 CARET_API int caret_session_detach(caret_session *s);
 
-/* on 1: commits of this session do not wait for the disk, whatever the mode, as if each were one with CARET_TXN_BATCH;
- * 0: they do again.  Whoever answers for what was committed asks caret_durable(), or calls caret_sync().  INVALID. */
+/* on 1: commits of this session do not wait for the disk, whatever the mode, as if each were one with CARET_TXN_BATCH,
+ * also with CARET_TXN_SYNC; 0: they do again.  Whoever answers for what was committed asks caret_durable(), or calls
+ * caret_sync().  INVALID. */
 CARET_API int caret_session_batch(caret_session *s, int on);
 
 /* End it: rolls back its transaction, releases its locks, frees its locals. NULL is ignored. */

@@ -473,7 +473,7 @@ function Database:wait(node, timeout, place) end
 function Database:changes(options) end
 
 ---Commits of this database object do not wait for the disk from now on, whatever the mode, as if each were a transaction
----"BATCH". Whoever answers for them asks `Database:durable`, or calls `Database:sync`.
+---"BATCH", one that says "SYNC" too. Whoever answers for them asks `Database:durable`, or calls `Database:sync`.
 ---@param on? boolean default true; false: they wait again as the mode says
 function Database:batch(on) end
 
