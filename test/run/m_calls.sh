@@ -27,6 +27,11 @@ cat "$dir/out" >>printed
 diff "$from/calls.right" printed >"$dir/out"
 note $? "Lua and C are called from M"
 
+cp "$from/tables.list" "$dir/"
+keep "$m" -run tables
+[ "$(cat "$dir/out")" = bye ] && [ ! -s "$dir/err" ]
+note $? "tables of C functions are told what is wrong with them, and are closed at the end"
+
 cc -o callin "$from/callin.c" -I"$build/yottadb" -L"$build/yottadb" -lyottadb -lpthread
 note $? "the program that calls M is built"
 ydb_ci=calls.ci ydb_xc_t=calls.xc LD_LIBRARY_PATH=$build/yottadb keep ./callin

@@ -20,7 +20,7 @@ local known = {
     int = {kind = "int", bits = 32, signed = true}, uint = {kind = "int", bits = 32},
     long = {kind = "int", bits = LONG, signed = true}, ulong = {kind = "int", bits = LONG},
     int64 = {kind = "int", bits = 64, signed = true}, uint64 = {kind = "int", bits = 64},
-    float = {kind = "real", c = "float", digits = 7}, double = {kind = "real", c = "double", digits = 15},
+    float = {kind = "real", c = "float", digits = 6}, double = {kind = "real", c = "double", digits = 15},
     char = {kind = "string"}, string = {kind = "text", c = "caret_mumps__string"},
     buffer = {kind = "buffer", c = "caret_mumps__buffer"},
     void = {kind = "void"}, status = {kind = "status", c = "int"},
@@ -56,8 +56,18 @@ local function wide(text)
     return negative and -n or n
 end
 
+-- Of 32 bits: the nearest that there is; but an unsigned one of a number below 0 is that modulo 2^32.
+local function narrow(v, t)
+    local x = tonumber(number.num(v)) or 0
+    x = x < 0 and math.ceil(x) or math.floor(x)
+    if t.signed then return ffi.cast(t.c, math.max(-2 ^ 31, math.min(x, 2 ^ 31 - 1))) end
+    if x >= 0 then return ffi.cast(t.c, math.min(x, 2 ^ 32 - 1)) end
+    return ffi.cast(t.c, x < -2 ^ 63 and 0 or x % 2 ^ 32)
+end
+
 -- An M value as what a C integer of that type may be set to.
 function types.integer(v, t)
+    if t.bits == 32 then return narrow(v, t) end
     local n = type(v) == "string" and v:find "^%-?%d+$" and v or number.num(v)
     if type(n) == "string" and (n:find("%.", 1) or n:find("E", 1, true)) then
         local whole = tonumber(n) or 0

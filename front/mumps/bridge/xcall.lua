@@ -35,7 +35,9 @@ function xcall.external(package, name, kind, n, ...)
     if not f then return fail("ZCRTENOTF", name) end
     local v = f(n, ...)
     if xcall.said then hear() end
-    if kind == 2 and v == nil then return fail("XCVOIDRET", name, p.path or "") end
+    if kind == 2 and v == nil then
+        return fail("XCVOIDRET", p.routines and p.routines[name] or name, p.path or "")
+    end
     if kind == 2 and v == false then return fail "ZCSTATUSRET" end
     return v
 end
@@ -43,6 +45,14 @@ end
 -- A package written in Lua: functions[name] = function(n, ...).
 function xcall.define(name, functions)
     packages[name] = {functions = functions}
+end
+
+-- The program ends: libraries that asked for it are told.
+function xcall.finish()
+    for _, p in pairs(packages) do
+        if p.close then p.close() end
+    end
+    packages = {}
 end
 
 -- ------------------------------------------------- arguments, for packages
@@ -59,6 +69,11 @@ function xcall.value(argument)
         v = symbols.value_of(c)
     end
     return v
+end
+
+-- It has none.
+function xcall.undefined(argument)
+    return require("mumps.runtime.symbols").undefined(argument)
 end
 
 -- Set what was passed by reference; nothing else can be.

@@ -39,6 +39,8 @@ local function finish()
     if device then device.finish() end
     local lines = package.loaded["mumps.tools.lines"]
     if lines then lines.close() end
+    local xcall = package.loaded["mumps.bridge.xcall"]
+    if xcall then xcall.finish() end
 end
 
 -- An error that nothing caught, to people. After SET $ETRAP="" the status is of that error, as fis-gtm's is.
