@@ -104,20 +104,15 @@ static int call_routine(struct caret__ydb_call *c, const char *routine, va_list 
     return call_entry(c, routine, routine != NULL ? strlen(routine) : 0, &entry, args);
 }
 
-/* The length of a descriptor's name: some programs count a NUL at its end, as the package of Python does. */
-static size_t name_len(const ydb_string_t *name)
-{
-    return name->address != NULL ? strnlen(name->address, name->length) : 0;
-}
-
-/* The handle of a descriptor is the entry's number. */
+/* The handle of a descriptor is the entry's number; its name ends by a NUL, the length does not count. */
 static int call_described(struct caret__ydb_call *c, ci_name_descriptor *ci, va_list args)
 {
     c->name = "ydb_cip";
     if (ci == NULL)
         return caret__ydb_invalid(c, "NULL ci_info");
     uintptr_t entry = (uintptr_t)ci->handle;
-    int status = call_entry(c, ci->rtn_name.address, name_len(&ci->rtn_name), &entry, args);
+    const char *name = ci->rtn_name.address;
+    int status = call_entry(c, name, name != NULL ? strlen(name) : 0, &entry, args);
 
     ci->handle = (void *)entry;
     return status;
@@ -178,17 +173,23 @@ static int tab_switch(struct caret__ydb_call *c, uintptr_t new_handle, uintptr_t
 
 /* ------------------------------------------------------------------------- ABI */
 
+/* Errors of calls are told as M numbers them: above 0. */
+static int as_m(int status)
+{
+    return status < 0 ? -status : status;
+}
+
 int ydb_ci(const char *c_rtn_name, ...)
 {
     struct caret__ydb_call c;
     va_list args;
 
     if (!caret__ydb_begin(&c))
-        return c.status;
+        return as_m(c.status);
     va_start(args, c_rtn_name);
     int status = call_routine(&c, c_rtn_name, args);
     va_end(args);
-    return caret__ydb_end(&c, status);
+    return as_m(caret__ydb_end(&c, status));
 }
 
 int ydb_ci_t(uint64_t tptoken, ydb_buffer_t *errstr, const char *c_rtn_name, ...)
@@ -197,11 +198,11 @@ int ydb_ci_t(uint64_t tptoken, ydb_buffer_t *errstr, const char *c_rtn_name, ...
     va_list args;
 
     if (!caret__ydb_begin_st(&c, tptoken, errstr))
-        return c.status;
+        return as_m(c.status);
     va_start(args, c_rtn_name);
     int status = call_routine(&c, c_rtn_name, args);
     va_end(args);
-    return caret__ydb_end_st(&c, status);
+    return as_m(caret__ydb_end_st(&c, status));
 }
 
 int ydb_cip(ci_name_descriptor *ci_info, ...)
@@ -210,11 +211,11 @@ int ydb_cip(ci_name_descriptor *ci_info, ...)
     va_list args;
 
     if (!caret__ydb_begin(&c))
-        return c.status;
+        return as_m(c.status);
     va_start(args, ci_info);
     int status = call_described(&c, ci_info, args);
     va_end(args);
-    return caret__ydb_end(&c, status);
+    return as_m(caret__ydb_end(&c, status));
 }
 
 int ydb_cip_t(uint64_t tptoken, ydb_buffer_t *errstr, ci_name_descriptor *ci_info, ...)
@@ -223,11 +224,11 @@ int ydb_cip_t(uint64_t tptoken, ydb_buffer_t *errstr, ci_name_descriptor *ci_inf
     va_list args;
 
     if (!caret__ydb_begin_st(&c, tptoken, errstr))
-        return c.status;
+        return as_m(c.status);
     va_start(args, ci_info);
     int status = call_described(&c, ci_info, args);
     va_end(args);
-    return caret__ydb_end_st(&c, status);
+    return as_m(caret__ydb_end_st(&c, status));
 }
 
 /* For Java's interface, which tells types beside the arguments; the table tells them here. */
@@ -239,11 +240,11 @@ int ydb_cij(const char *c_rtn_name, char **arglist, int count, int *plist, ...)
     (void)arglist;
     (void)count;
     if (!caret__ydb_begin(&c))
-        return c.status;
+        return as_m(c.status);
     va_start(args, plist);
     int status = call_routine(&c, c_rtn_name, args);
     va_end(args);
-    return caret__ydb_end(&c, status);
+    return as_m(caret__ydb_end(&c, status));
 }
 
 int ydb_ci_tab_open(const char *fname, uintptr_t *ret_value)

@@ -24,6 +24,7 @@ local current = 0  -- 0: that of the environment, under `default`
 local default
 
 local MOST = 32
+local LONGEST = 31 -- of a name, in bytes that count
 
 local function fail(...)
     return require("mumps.runtime.error").fail(...)
@@ -65,7 +66,8 @@ local function parameter(text)
     local name, after = rest:match "^([%w_]*%s*%**)%s*%[?%s*%d*%s*%]?%s*(.*)$"
     local t = types.parse(name)
     if not t or t.kind == "void" or t.kind == "status" or t.kind == "function" then return fail "CIUNTYPE" end
-    if t.kind == "string" and t.pointer ~= 1 then return fail "CIUNTYPE" end
+    local plain = t.kind == "int" or t.kind == "real"
+    if not plain and t.pointer ~= 1 then return fail "CIUNTYPE" end
     if after ~= "" then return fail "CIRPARMNAME" end
     t.input, t.output = direction ~= "O", direction ~= "I"
     if t.output and t.pointer == 0 then return fail "CIPARTYPE" end
@@ -114,7 +116,7 @@ local function entry(line)
     local label, routine = target:match "^([%%%w]*)%^?([%%%w]*)$"
     if not label or target == "" then return fail "CIENTNAME" end
     if not target:find("^", 1, true) then label, routine = nil, label end
-    e.label, e.routine = label ~= "" and label or nil, routine
+    e.label, e.routine = label and label ~= "" and label:sub(1, LONGEST) or nil, routine:sub(1, LONGEST)
     parameters(e, list)
     e.classes = classes_of(e)
     entries[#entries + 1] = e
@@ -283,8 +285,19 @@ local function reselect()
     return s
 end
 
+-- What differs from a program: nothing shows errors by a BREAK, and there is no command that began it.
+local begun
+
+local function begin()
+    begun = true
+    require("mumps.runtime.level").first = ""
+    local trap = require "mumps.runtime.trap"
+    if trap.ztrap == "B" then trap.ztrap = "" end
+end
+
 local function prepare()
     start.load()
+    if not begun then begin() end
     local s = reselect()
     if special.writers.ECODE then special.writers.ECODE("") end
     return s
@@ -301,12 +314,21 @@ local function first_label(routine)
     return require("mumps.runtime.routine").label_line(routine, routine) and routine or nil
 end
 
+-- ZGOTO 1:ENTRY goes on there in place of the routine.
+local function gone_on(ok, v)
+    local there = not ok and type(v) == "table" and v.control == "goto" and v.fn
+    if not there or v.level ~= 0 or v.halt then return ok, v end
+    local e = require("mumps.runtime.call").at_level(v.fn)
+    if e then return gone_on(false, e) end
+    return true
+end
+
 local function invoke(label, routine, args, n, kind)
     local s, tp = prepare(), require "mumps.data.tp"
     if not label and n then label = first_label(routine) end
     local before, own = tp.enter(s)
-    local ok, v = pcall(require("mumps.runtime.call").m, label, routine, args, n, kind)
-    tp.exit(before, own, not ok and v or nil)
+    local ok, v = gone_on(pcall(require("mumps.runtime.call").m, label, routine, args, n, kind))
+    tp.exit(before, own)
     finish()
     if not ok then error(v, 0) end
     return v
@@ -324,9 +346,11 @@ local function take(e, cells, first)
     return args
 end
 
+-- What has no value in the end is left as it is.
 local function give(e, cells, first, args, v)
     for i, t in ipairs(e) do
-        if t.output then leave[t.kind](t, cells[i + first], value_of(args[i]) or "", i) end
+        local after = t.output and value_of(args[i])
+        if after then leave[t.kind](t, cells[i + first], after, i) end
     end
     if first == 0 and v ~= nil then leave[e.result.kind](e.result, cells[0], v, 0) end
 end

@@ -273,11 +273,10 @@ function tp.leave(own)
     if T.level > own then tp.rollback(own) end
 end
 
---- The call is over.  e: the error that it ended by; the host begins again after a RESTART, without what M
--- began.
-function tp.exit(before, own, e)
+--- The call is over.  What M began and did not end, by an error that is told, is undone.
+function tp.exit(before, own)
     T.base = before
-    if e == RESTART then tp.leave(own) end
+    tp.leave(own)
 end
 
 -- The n-th reference from now on in a transaction begins it again.

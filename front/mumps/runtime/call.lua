@@ -68,6 +68,11 @@ local function start_of(label, offset, routine, args, n)
     return indirect.label_of(code, label or "")
 end
 
+-- f at the level of now: nil, or what ended it.
+function M.at_level(f)
+    return attempt(f, L.n, symbols.stack.top)
+end
+
 function M.run(label, offset, routine, args, n)
     return base(function()
         return start_of(label, offset, routine, args, n)()

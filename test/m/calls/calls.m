@@ -83,3 +83,14 @@ numbers(a,b) set ^ran=1,b=b_a quit a
 none(x) set x="set" quit
 away(x) set x="set" zgoto 0
 beyond() zgoto 0:put
+both(v,i,u) set (i,u)=v
+ quit
+single(x) quit x
+unset(i,s) quit
+leaves tstart () set ^left=1
+ quit
+level() quit $zlevel_";"_$stack_";"_$estack_";"_$tlevel_";"_$etrap_";"_$ztrap_";"_$stack(0)
+elsewhere zgoto 1:there
+there set ^there=$zlevel
+ quit
+abcdefghijklmnopqrstuvwxyz12345() quit "of 31 bytes"
