@@ -251,15 +251,19 @@ static inline __attribute__((always_inline)) int caret__find_leaf(struct caret__
     struct caret__leaf *near = caret__leaf_of(leaves, tag);
 
     *where = near;
-    bool right = near->tag == tag && caret__at_guess(&leaves->edge, v, at, near, key, len);
+    bool trusted = leaves->doubt <= CARET__DOUBT;
+    bool right = trusted && near->tag == tag && caret__at_guess(&leaves->edge, v, at, near, key, len);
     if (!right) {
         uint32_t far_tag = caret__far_tag(v->pg->id, key, len);
         struct caret__leaf *far = caret__leaf_of(leaves, far_tag);
-        right = far->tag == far_tag && caret__at_guess(&leaves->edge, v, at, far, key, len);
+        right = trusted && far->tag == far_tag && caret__at_guess(&leaves->edge, v, at, far, key, len);
         if (!right) {
             int rc = caret__seek(v, key, len, at);
             if (rc != CARET_OK)
                 return rc;
+            if (!trusted)
+                right = (near->tag == tag && near->pgno == at->pgno) ||
+                        (far->tag == far_tag && far->pgno == at->pgno);
         }
         *far = (struct caret__leaf){far_tag, at->pgno, at->version};
     }
