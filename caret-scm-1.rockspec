@@ -83,6 +83,7 @@ build = {
                 "src/tree/spans.c",
                 "src/tree/undone.c",
                 "src/tree/walk.c",
+                "src/tree/ways.c",
                 "src/tree/write.c",
                 "src/disk/logfile.c",
                 "src/disk/meta.c",

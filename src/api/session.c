@@ -52,6 +52,7 @@ void caret__session_bind(caret_session *s, struct caret__engine *e)
     s->global.stalled = s->observes ? caret__observer_stalled : caret__stalled;
     s->global.ctx = e;
     s->global.walk = &s->walk;
+    s->global.ways = s->observes ? NULL : &s->ways;
     s->global.applied = 0;
     s->floor_id = (uint64_t)(e->slot + 1) << 32 | (atomic_fetch_add(&count, 1) + 1);
     if (s->observes)
@@ -137,6 +138,7 @@ void caret__session_end(caret_session *s)
     caret__spans_destroy(&s->txn.killed);
     caret__past_destroy(&s->global);
     caret__walk_destroy(&s->walk);
+    caret__ways_destroy(&s->ways);
     caret__reads_destroy(&s->txn.reads);
     caret__batch_destroy(&s->txn.list);
     caret__sought_destroy(&s->txn.pile.sought);

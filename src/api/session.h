@@ -17,6 +17,7 @@
 #include "store/remote.h"
 #include "tree/leaves.h"
 #include "tree/walk.h"
+#include "tree/ways.h"
 #include "txn/lock.h"
 #include "txn/txn.h"
 
@@ -46,6 +47,7 @@ struct caret_session {
     struct caret__view live;   /* of the database, while there is a snapshot */
     struct caret__leaves leaves;
     struct caret__walk walk;                  /* `global` leads to it */
+    struct caret__ways ways;                  /* the same */
     _Atomic uint32_t counts[CARET__COUNTERS]; /* not yet added to the process's; own, caret_stat() looks */
     _Atomic uint32_t gets_published;          /* of these; session.c tells why */
     uint64_t gets_noted_at;

@@ -11,9 +11,7 @@
 
 #include <stdio.h>
 
-#if !defined(CARET__TSAN) && defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include "page/below.h"
 
 /* ------------------------------------------------------------------- search */
 
@@ -33,33 +31,9 @@ static inline unsigned head_lower(const struct caret__page *p, unsigned lo, unsi
     return n != 0 ? lo + (head_at(p, lo) < h) : lo;
 }
 
-#define WINDOW 16u
+#define WINDOW CARET__BELOW
 
 #if !defined(CARET__TSAN) && defined(__SSE2__)
-
-/* Of 16 numbers in ascending order, how many are below h?  The first one that is not tells it: to count the bits of
- * the mask takes an instruction that not each x86-64 has.  Numbers in no order, as in a torn page: any of 0 to 16. */
-static inline __attribute__((always_inline)) unsigned below_of(__m128i a, __m128i b, __m128i c, __m128i d,
-                                                               uint32_t h)
-{
-    const __m128i sign = _mm_set1_epi32(INT32_MIN); /* the comparison is signed */
-    const __m128i bound = _mm_set1_epi32((int32_t)(h ^ 0x80000000u));
-    __m128i ab = _mm_packs_epi32(_mm_cmplt_epi32(_mm_xor_si128(a, sign), bound),
-                                 _mm_cmplt_epi32(_mm_xor_si128(b, sign), bound));
-    __m128i cd = _mm_packs_epi32(_mm_cmplt_epi32(_mm_xor_si128(c, sign), bound),
-                                 _mm_cmplt_epi32(_mm_xor_si128(d, sign), bound));
-
-    return (unsigned)__builtin_ctz(~(unsigned)_mm_movemask_epi8(_mm_packs_epi16(ab, cd)));
-}
-
-/* The hints below h. */
-static inline unsigned hints_below(const struct caret__page *p, uint32_t h)
-{
-    const __m128i *four = (const void *)p->hint;
-
-    return below_of(_mm_loadu_si128(four), _mm_loadu_si128(four + 1), _mm_loadu_si128(four + 2),
-                    _mm_loadu_si128(four + 3), h);
-}
 
 /* The heads of the four slots from s on. */
 static inline __m128i four_heads(const struct caret__slot *s)
@@ -69,53 +43,24 @@ static inline __m128i four_heads(const struct caret__slot *s)
     return _mm_castps_si128(_mm_shuffle_ps(two, more, _MM_SHUFFLE(2, 0, 2, 0)));
 }
 
-/* The heads below h among WINDOW slots from lo on.  Nothing in it depends on data but the sum: a search among
- * pages of all sizes would mispredict any loop with a number of turns. */
+/* The heads below h among WINDOW slots from lo on. */
 static inline unsigned window_below(const struct caret__page *p, unsigned lo, uint32_t h)
 {
     const struct caret__slot *s = &p->slot[lo];
 
-    return below_of(four_heads(s), four_heads(s + 4), four_heads(s + 8), four_heads(s + 12), h);
+    return caret__below_of(four_heads(s), four_heads(s + 4), four_heads(s + 8), four_heads(s + 12), h);
 }
 
-#else /* vectors as the compiler has them, or none */
-
-#if !defined(CARET__TSAN) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && defined(__ARM_NEON)
-#define VECTORS 1
-typedef int32_t v4 __attribute__((vector_size(16)));
-#endif
-
-/* The hints below h. */
-static inline unsigned hints_below(const struct caret__page *p, uint32_t h)
-{
-#ifdef VECTORS
-    const int32_t flip = INT32_MIN, bound = (int32_t)(h ^ 0x80000000u); /* the comparison is signed */
-    const v4 sign = {flip, flip, flip, flip}, limit = {bound, bound, bound, bound};
-    v4 sum = {0, 0, 0, 0}, four;
-
-#pragma GCC unroll 4
-    for (unsigned i = 0; i < CARET__HINTS; i += 4) {
-        memcpy(&four, &p->hint[i], 16);
-        sum -= (four ^ sign) < limit;
-    }
-    return (unsigned)(sum[0] + sum[1] + sum[2] + sum[3]);
 #else
-    unsigned below = 0;
-    for (unsigned i = 0; i < CARET__HINTS; i++)
-        below += caret__racy32(&p->hint[i]) < h;
-    return below;
-#endif
-}
 
-/* The heads below h among WINDOW slots from lo on.  Nothing in it depends on data but the sum: a search among
- * pages of all sizes would mispredict any loop with a number of turns. */
+/* The heads below h among WINDOW slots from lo on. */
 static inline unsigned window_below(const struct caret__page *p, unsigned lo, uint32_t h)
 {
-#ifdef VECTORS
+#ifdef CARET__VECTORS
     const int32_t flip = INT32_MIN, bound = (int32_t)(h ^ 0x80000000u);
-    const v4 sign = {flip, flip, flip, flip},
-             limit = {bound, flip, bound, flip}; /* no slot's rest is below */
-    v4 sum = {0, 0, 0, 0}, two;
+    const caret__v4 sign = {flip, flip, flip, flip},
+                    limit = {bound, flip, bound, flip}; /* no slot's rest is below */
+    caret__v4 sum = {0, 0, 0, 0}, two;
 
 #pragma GCC unroll 8
     for (unsigned i = 0; i < WINDOW; i += 2) {
@@ -152,7 +97,7 @@ static inline unsigned head_count(const struct caret__page *p, unsigned lo, unsi
 /* Narrow [*lo, *lo + *n) by the hints. */
 static inline void narrow(const struct caret__page *p, unsigned count, uint32_t h, unsigned *lo, unsigned *n)
 {
-    unsigned dist = count / (CARET__HINTS + 1), below = hints_below(p, h);
+    unsigned dist = count / (CARET__HINTS + 1), below = caret__below(p->hint, h);
     *lo = below != 0 ? below * dist + 1 : 0;
     unsigned hi = below < CARET__HINTS ? (below + 1) * dist : count;
     *n = hi > *lo ? hi - *lo : 0;

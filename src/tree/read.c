@@ -15,6 +15,8 @@
  * came to it too: then the caches have it, and asking would only cost.  That is a matter of time
  * alone; what the place of a page says, and whether it still says so, is looked at as ever.
  *
+ * A plain descent begins where the ways of the session end (ways.c), most often at the leaf.
+ *
  * Pages that are read from the file have their crc checked once per process.
  */
 #include <limits.h>
@@ -24,6 +26,7 @@
 #include "base/rand.h"
 #include "tree/past.h"
 #include "tree/walk.h"
+#include "tree/ways.h"
 
 #define SPINS      64u
 #define LEAF_MOST  (CARET__PAGE_USABLE / 10u) /* entries: slot, and length of a value */
@@ -218,26 +221,14 @@ static inline __attribute__((always_inline)) int end_in_leaf(struct caret__view 
     return sane ? CARET_OK : caret__corrupt_page(v->pg, at->pgno, "not a leaf");
 }
 
-/* One descent; CARET_RESTART: start again; CARET_NONE: a stopped writer is in the way.
- * past: through the state of caret__past_begin(). */
-static inline int descend(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
-                          const struct bound *b, unsigned tries, bool past)
+/* The rest of a descent that has come to `at`. */
+static inline __attribute__((always_inline)) int go_down(struct caret__view *v, const uint8_t *key,
+                                                         size_t len, struct caret__at *at,
+                                                         const struct bound *b, unsigned tries, bool past)
 {
     const struct caret__pager *pg = v->pg;
     int err = CARET_RESTART;
-    uint32_t root = root_of(v, past);
 
-    if (b != NULL && b->range != NULL)
-        b->range->lower_len = b->range->upper_len = 0;
-    if (b != NULL && b->draw != NULL)
-        b->draw->branched = false;
-    if (past && !caret__past_holds(v->past)) /* the number may be anything */
-        return CARET_RESTART;
-    bool loaded = load_page(v, root, at, &err, tries, past);
-    if (past ? !caret__past_holds(v->past) : root_of(v, false) != root)
-        return CARET_RESTART;
-    if (!loaded)
-        return err == CARET_OK ? CARET_RESTART : err;
     for (unsigned depth = 0; depth < CARET__MAX_DEPTH; depth++) {
         if (caret__racy8(&at->page->type) != CARET__PAGE_INNER)
             return end_in_leaf(v, key, len, at, b);
@@ -263,6 +254,8 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
             return CARET_RESTART;
         if (!ok)
             return err == CARET_OK ? CARET_RESTART : err;
+        if (b == NULL && v->ways != NULL && !past)
+            caret__ways_learn(v, at);
         if (b != NULL && !drawn && v->walk != NULL && !past)
             caret__walk_from(v->walk, v, at, chosen, child);
         *at = below;
@@ -270,6 +263,28 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
     return caret__at_valid(v, at)
                ? caret__corrupt_page(pg, at->pgno, "the tree is too deep: pages form a ring")
                : CARET_RESTART;
+}
+
+/* One descent; CARET_RESTART: start again; CARET_NONE: a stopped writer is in the way.
+ * past: through the state of caret__past_begin(). */
+static inline int descend(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
+                          const struct bound *b, unsigned tries, bool past)
+{
+    int err = CARET_RESTART;
+    uint32_t root = root_of(v, past);
+
+    if (b != NULL && b->range != NULL)
+        b->range->lower_len = b->range->upper_len = 0;
+    if (b != NULL && b->draw != NULL)
+        b->draw->branched = false;
+    if (past && !caret__past_holds(v->past)) /* the number may be anything */
+        return CARET_RESTART;
+    bool loaded = load_page(v, root, at, &err, tries, past);
+    if (past ? !caret__past_holds(v->past) : root_of(v, false) != root)
+        return CARET_RESTART;
+    if (!loaded)
+        return err == CARET_OK ? CARET_RESTART : err;
+    return go_down(v, key, len, at, b, tries, past);
 }
 
 __attribute__((noinline, cold)) static int descend_past(struct caret__view *v, const uint8_t *key, size_t len,
@@ -302,8 +317,23 @@ static inline int seek(struct caret__view *v, const uint8_t *key, size_t len, st
     }
 }
 
+/* From where the ways end, above the leaf. */
+__attribute__((noinline)) static int seek_below(struct caret__view *v, const uint8_t *key, size_t len,
+                                                struct caret__at *at)
+{
+    return go_down(v, key, len, at, NULL, 0, false);
+}
+
 int caret__seek(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at)
 {
+    const struct caret__way *way = caret__ways_lead(v, key, len, at);
+
+    if (way != NULL) {
+        caret__page_ask(at->page);
+        int rc = way->level == 1 ? end_in_leaf(v, key, len, at, NULL) : seek_below(v, key, len, at);
+        if (caret__likely(rc == CARET_OK))
+            return rc;
+    }
     return seek(v, key, len, at, NULL);
 }
 

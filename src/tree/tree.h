@@ -21,6 +21,7 @@
 struct caret__reads; /* read set of a transaction (tree/read_set.h) */
 struct caret__past;  /* tree/past.h */
 struct caret__walk;  /* tree/walk.h */
+struct caret__ways;  /* tree/ways.h */
 
 #define CARET__WARM 4u
 
@@ -37,6 +38,7 @@ struct caret__view {
     /* page numbers that the last descent came to, by depth: those are in the caches */
     uint32_t warm[CARET__WARM];
     struct caret__past *past; /* pages rebuilt beside a stopped writer, NULL before the first */
+    struct caret__ways *ways; /* of the session; NULL: every descent begins at the root */
     struct caret__walk *walk; /* of the session; NULL: nothing is remembered */
     /* Not NULL: the store is on a server.  The first key at or after, or the last one before; only a transaction that
      * has changed something looks at such a view (txn/merge.c). */

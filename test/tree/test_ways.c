@@ -1,0 +1,137 @@
+/*
+ * What a session remembers of inner pages (ways.c): a descent that begins there comes to where one from the root comes,
+ * whatever is changed; most begin there while nothing is; and pages that are changed all the time are not copied.
+ */
+#include "support/store.h"
+
+#include "tree/ways.h"
+
+static struct caret__ways ways;
+
+static struct caret__view view_of(struct store *s)
+{
+    struct caret__view v = store_view(s);
+
+    v.ways = &ways;
+    return v;
+}
+
+/* Find a key both ways; 1: the ways lead somewhere. */
+static unsigned find(struct store *s, const uint8_t *key, size_t len)
+{
+    struct caret__view v = view_of(s), from_root = store_view(s);
+    struct caret__at at, plain, led;
+    bool leads = caret__ways_lead(&v, key, len, &led) != NULL;
+
+    assert_int_equal(caret__seek(&v, key, len, &at), CARET_OK);
+    assert_true(caret__at_valid(&v, &at));
+    assert_int_equal(caret__seek(&from_root, key, len, &plain), CARET_OK);
+    assert_int_equal(at.pgno, plain.pgno);
+    assert_int_equal(at.pos, plain.pos);
+    assert_int_equal(at.found, plain.found);
+    assert_int_equal(at.version, plain.version);
+    return leads;
+}
+
+/* Of two variables, that their heads are of no use above them, and of keys with a long part in common. */
+static unsigned some_key(struct store *s, uint8_t *key)
+{
+    static const char *const prefix[] = {"way", "wax", "a long name that all of them have in common"};
+    unsigned which = caret__rand_below(&s->rng, 4);
+
+    return which == 3 ? random_key(&s->rng, key)
+                      : number_key(key, prefix[which], 6, caret__rand_below(&s->rng, 700));
+}
+
+static void begin(struct store *s, bool is_shared, uint64_t seed)
+{
+    caret__ways_destroy(&ways);
+    (is_shared ? store_shared : store_private)(s, seed);
+    store_fill(s, "way", 6, 0, 600, 20);
+    store_fill(s, "wax", 6, 0, 600, 20);
+    store_fill(s, "a long name that all of them have in common", 6, 0, 300, 20);
+}
+
+static void a_descent_by_ways_finds_what_one_from_the_root_finds(void **state)
+{
+    (void)state;
+    for (unsigned is_shared = 0; is_shared < 2; is_shared++) {
+        struct store s;
+        uint8_t key[CARET__KEY_MAX];
+        begin(&s, is_shared, 61);
+        for (unsigned i = 0; i < 12000; i++) {
+            if (i % 16 == 0 && i % 4000 < 3000)
+                store_change(&s, 1500, 4);
+            if (i % 1000 == 0)
+                store_freeze(&s);
+            find(&s, key, some_key(&s, key));
+        }
+        caret__ways_destroy(&ways);
+        store_close(&s);
+    }
+}
+
+static void most_descents_begin_there(void **state)
+{
+    struct store s;
+    uint8_t key[CARET__KEY_MAX];
+    unsigned led = 0;
+
+    (void)state;
+    begin(&s, true, 62);
+    for (unsigned i = 0; i < 6000; i++) {
+        unsigned leads = find(&s, key, some_key(&s, key));
+        led += i >= 3000 ? leads : 0;
+    }
+    assert_true(led > 2000);
+    caret__ways_destroy(&ways);
+    store_close(&s);
+}
+
+/* Where each descent meets another version nothing is copied. */
+static void pages_that_change_all_the_time_are_not_copied(void **state)
+{
+    struct store s;
+    uint8_t key[CARET__KEY_MAX];
+
+    (void)state;
+    begin(&s, true, 63);
+    for (unsigned i = 0; i < 200; i++) {
+        store_freeze(&s); /* the next change copies its leaf, and so all above it */
+        store_set(&s, key, number_key(key, "way", 6, 5), "v", 1);
+        find(&s, key, number_key(key, "way", 6, 5));
+        struct caret__way *root = ways.slot != NULL ? caret__way_slot(&ways, store_root(&s))->way : NULL;
+        assert_true(root == NULL || root->at.pgno != store_root(&s));
+    }
+    caret__ways_destroy(&ways);
+    store_close(&s);
+}
+
+/* Two stores in turns, with the same page numbers and versions: the ways of one are nothing in the other. */
+static void ways_are_of_one_store(void **state)
+{
+    struct store s[2];
+    uint8_t key[CARET__KEY_MAX];
+
+    (void)state;
+    begin(&s[0], false, 64);
+    store_private(&s[1], 64);
+    store_fill(&s[1], "way", 6, 100, 900, 20);
+    for (unsigned i = 0; i < 6000; i++)
+        find(&s[i / 400 % 2], key, some_key(&s[0], key));
+    caret__ways_destroy(&ways);
+    store_close(&s[0]);
+    store_close(&s[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_descent_by_ways_finds_what_one_from_the_root_finds),
+        cmocka_unit_test(most_descents_begin_there),
+        cmocka_unit_test(pages_that_change_all_the_time_are_not_copied),
+        cmocka_unit_test(ways_are_of_one_store),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
