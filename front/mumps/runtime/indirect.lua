@@ -15,7 +15,7 @@ local refs = later "mumps.data.ref"
 local sets = require "mumps.compiler.set_emit"
 local symbols = require "mumps.runtime.symbols"
 
-local find, sub, format = string.find, string.sub, string.format
+local find, sub, format, getinfo = string.find, string.sub, string.format, debug.getinfo
 local fail = errors.fail
 local S = symbols.table
 local M = {}
@@ -151,7 +151,13 @@ local function compiled(home, kind, text, make)
     return f
 end
 
+-- The code of a text with @ in it may run that of another, or its own, without end.
+local DEEPEST = 1500 -- frames of Lua; arbitrary, its stack has room for some ten thousand
+
 local function cached(home, kind, text)
+    if find(text, "@", 1, true) and getinfo(DEEPEST, "l") then
+        return fail("STACKCRIT")
+    end
     local of_kind = home.xcache[kind]
     return of_kind and of_kind[text]
 end
@@ -282,7 +288,8 @@ function M.ind_get(home, v)
     elseif r then
         return refs.get(r)
     end
-    return (cached(home, "value", text) or compile_value(home, text))()
+    local value = (cached(home, "value", text) or compile_value(home, text))()
+    return value -- not as a tail call, which would be without end instead of too deep
 end
 
 -- The value of what a text is, which `parse` reads; node_of makes the expression of it.
@@ -297,7 +304,8 @@ local function evaluated(home, kind, v, parse, node_of)
             return "return " .. emit_expr.value(k, node_of and node_of(node) or node)
         end)
     end)
-    return f()
+    local value = f()
+    return value -- as above
 end
 
 -- Any expression: QUIT @x.
@@ -307,9 +315,10 @@ end
 
 -- A pattern, or @ and what has one.
 function M.ind_pattern(home, v)
-    local text = text_of(v)
-    while text:find "^@" do
-        text = text_of(M.ind_value(home, text:sub(2)))
+    local text, rounds = text_of(v), 0
+    while find(text, "^@") do
+        rounds = rounds + 1
+        text = rounds < DEEPEST and text_of(M.ind_value(home, sub(text, 2))) or fail("STACKCRIT")
     end
     return text
 end
@@ -435,7 +444,8 @@ function M.argument(home, command, v)
     if text == "" and (command == "IF" or command == "WRITE") then
         return true
     end
-    return (cached(home, command, text) or compile_argument(home, command, text))()
+    local a, b, c = (cached(home, command, text) or compile_argument(home, command, text))()
+    return a, b, c -- as above
 end
 
 -- ---- XECUTE
