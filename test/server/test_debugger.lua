@@ -172,6 +172,18 @@ case("a script without end is ended by SCRIPT KILL", function(c)
     d:close()
 end)
 
+case("a session keeps its state until its client has the last lines", function()
+    local d = begin("yes", "for i = 1, 40 do redis.debug(('x'):rep(100000)) end", 0)
+    d:write("c")
+    is(d:more(), true) -- they are coming, more than the socket takes
+    local e = begin("yes", "local a = 1\na = a + 1\nreturn a", 0)
+    is(#d:read(), 41)
+    over(d, resp.null)
+    is(e("n")[1], "* Stopped at 2, stop reason = step over")
+    is(e("c"), {"<endsession>"})
+    over(e, 2)
+end)
+
 case("what can't be debugged is told", function(c)
     local d = check.connect()
     fails(d("SCRIPT", "DEBUG", "maybe"), "ERR Use SCRIPT DEBUG YES/SYNC/NO")

@@ -246,10 +246,12 @@ static int begin(struct serve__call *q, struct serve__scripts *x)
     return CARET_OK;
 }
 
-/* The last lines; the answer of EVAL goes after them. */
+/* The last lines; the answer of EVAL goes after them.  While the client takes them others have the turn: the state is
+ * in use, or one of their scripts would take it, to lose it here. */
 static void end(struct serve__call *q, struct serve__scripts *x)
 {
     struct serve__debugger *d = x->debugger;
+    x->used = true;
     serve__debugger_say(d, "<endsession>");
     serve__lend(q->w->handoff, &x->lease);
     serve__debugger_send(d);
@@ -258,6 +260,7 @@ static void end(struct serve__call *q, struct serve__scripts *x)
     x->debugger = NULL;
     sessions--;
     drop_state(x);
+    x->used = false;
     serve__buffer_free(&d->in);
     serve__buffer_free(&d->said);
     serve__buffer_free(&d->text);
