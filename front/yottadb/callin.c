@@ -173,23 +173,17 @@ static int tab_switch(struct caret__ydb_call *c, uintptr_t new_handle, uintptr_t
 
 /* ------------------------------------------------------------------------- ABI */
 
-/* Errors of calls are told as M numbers them: above 0. */
-static int as_m(int status)
-{
-    return status < 0 ? -status : status;
-}
-
 int ydb_ci(const char *c_rtn_name, ...)
 {
     struct caret__ydb_call c;
     va_list args;
 
     if (!caret__ydb_begin(&c))
-        return as_m(c.status);
+        return c.status;
     va_start(args, c_rtn_name);
     int status = call_routine(&c, c_rtn_name, args);
     va_end(args);
-    return as_m(caret__ydb_end(&c, status));
+    return caret__ydb_end(&c, status);
 }
 
 int ydb_ci_t(uint64_t tptoken, ydb_buffer_t *errstr, const char *c_rtn_name, ...)
@@ -198,11 +192,11 @@ int ydb_ci_t(uint64_t tptoken, ydb_buffer_t *errstr, const char *c_rtn_name, ...
     va_list args;
 
     if (!caret__ydb_begin_st(&c, tptoken, errstr))
-        return as_m(c.status);
+        return c.status;
     va_start(args, c_rtn_name);
     int status = call_routine(&c, c_rtn_name, args);
     va_end(args);
-    return as_m(caret__ydb_end_st(&c, status));
+    return caret__ydb_end_st(&c, status);
 }
 
 int ydb_cip(ci_name_descriptor *ci_info, ...)
@@ -211,11 +205,11 @@ int ydb_cip(ci_name_descriptor *ci_info, ...)
     va_list args;
 
     if (!caret__ydb_begin(&c))
-        return as_m(c.status);
+        return c.status;
     va_start(args, ci_info);
     int status = call_described(&c, ci_info, args);
     va_end(args);
-    return as_m(caret__ydb_end(&c, status));
+    return caret__ydb_end(&c, status);
 }
 
 int ydb_cip_t(uint64_t tptoken, ydb_buffer_t *errstr, ci_name_descriptor *ci_info, ...)
@@ -224,11 +218,11 @@ int ydb_cip_t(uint64_t tptoken, ydb_buffer_t *errstr, ci_name_descriptor *ci_inf
     va_list args;
 
     if (!caret__ydb_begin_st(&c, tptoken, errstr))
-        return as_m(c.status);
+        return c.status;
     va_start(args, ci_info);
     int status = call_described(&c, ci_info, args);
     va_end(args);
-    return as_m(caret__ydb_end_st(&c, status));
+    return caret__ydb_end_st(&c, status);
 }
 
 /* For Java's interface, which tells types beside the arguments; the table tells them here. */
@@ -240,11 +234,11 @@ int ydb_cij(const char *c_rtn_name, char **arglist, int count, int *plist, ...)
     (void)arglist;
     (void)count;
     if (!caret__ydb_begin(&c))
-        return as_m(c.status);
+        return c.status;
     va_start(args, plist);
     int status = call_routine(&c, c_rtn_name, args);
     va_end(args);
-    return as_m(caret__ydb_end(&c, status));
+    return caret__ydb_end(&c, status);
 }
 
 int ydb_ci_tab_open(const char *fname, uintptr_t *ret_value)

@@ -441,7 +441,7 @@ void ydb_mmrhash_128_hex(const ydb_uint16 *hash, unsigned char *out);
  * M is in caret_m.so, beside this library, which is loaded when a routine is called; it needs LuaJIT's shared library.
  * Without it: DLLNOOPEN.
  *
- * ydb_ci(), ydb_cip(), ydb_cij() and their twins return errors as M numbers them, above 0: -YDB_ERR_LVUNDEF.  A
+ * ydb_ci(), ydb_cip(), ydb_cij() and their twins return errors below 0, as all functions do: YDB_ERR_LVUNDEF.  A
  * descriptor's name ends by a NUL; its length does not count.  A transaction that a routine began and did not end is
  * undone. */
 

@@ -225,18 +225,18 @@ static void calls_of_m_say_why_not(void **state)
 
     (void)state;
     if (mode->st) {
-        fails(-ydb_ci_t(token, &errstr, "routine", 1), CINOENTRY, "No entry specified for routine in");
-        fails(-ydb_cip_t(token, &errstr, &ci), CINOENTRY, "No entry specified for name+ in");
+        fails(ydb_ci_t(token, &errstr, "routine", 1), CINOENTRY, "No entry specified for routine in");
+        fails(ydb_cip_t(token, &errstr, &ci), CINOENTRY, "No entry specified for name+ in");
         fails(ydb_ci_tab_open_t(token, &errstr, "t.ci", &handle), CITABOPN,
               "Unable to open call-in table: t.ci");
         fails(ydb_ci_tab_switch_t(token, &errstr, 5, &handle), PARAMINVALID, "Invalid new_handle");
         fails(ydb_ci_get_info_t(token, &errstr, "routine", &parm), CINOENTRY, "routine");
         assert_int_equal(ydb_ci_tab_switch_t(token, &errstr, 0, &handle), YDB_OK);
     } else {
-        fails(-ydb_ci("routine", 1, "two"), CINOENTRY, "No entry specified for routine in the call-in table");
-        fails(-ydb_cip(&ci), CINOENTRY, "No entry specified for name+ in");
-        fails(-ydb_cip(NULL), PARAMINVALID, "NULL");
-        fails(-ydb_cij("routine", NULL, 0, NULL), CINOENTRY, "routine");
+        fails(ydb_ci("routine", 1, "two"), CINOENTRY, "No entry specified for routine in the call-in table");
+        fails(ydb_cip(&ci), CINOENTRY, "No entry specified for name+ in");
+        fails(ydb_cip(NULL), PARAMINVALID, "NULL");
+        fails(ydb_cij("routine", NULL, 0, NULL), CINOENTRY, "routine");
         fails(ydb_ci_tab_open("t.ci", &handle), CITABOPN, "Unable to open call-in table: t.ci");
         fails(ydb_ci_tab_open(NULL, &handle), PARAMINVALID, "NULL");
         fails(ydb_ci_tab_switch(5, &handle), PARAMINVALID, "Invalid new_handle");

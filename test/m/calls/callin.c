@@ -69,14 +69,14 @@ static void errors(void)
     ydb_buffer_t b = {sizeof small, 0, small};
     uintptr_t table, before;
 
-    CHECK(ydb_ci("undefined") == -YDB_ERR_LVUNDEF && says("%YDB-E-LVUNDEF, Undefined local variable: y"));
-    CHECK(ydb_ci("nothing") == -YDB_ERR_CINOENTRY && says("No entry specified for nothing"));
-    CHECK(ydb_ci("missing") == -YDB_ERR_ZLINKFILE);
-    CHECK(ydb_ci("tight", &b) == -YDB_ERR_INVSTRLEN && b.len_used == 5);
+    CHECK(ydb_ci("undefined") == YDB_ERR_LVUNDEF && says("%YDB-E-LVUNDEF, Undefined local variable: y"));
+    CHECK(ydb_ci("nothing") == YDB_ERR_CINOENTRY && says("No entry specified for nothing"));
+    CHECK(ydb_ci("missing") == YDB_ERR_ZLINKFILE);
+    CHECK(ydb_ci("tight", &b) == YDB_ERR_INVSTRLEN && b.len_used == 5);
     CHECK(ydb_ci_tab_open("wrong.ci", &table) == YDB_ERR_CIUNTYPE);
     CHECK(ydb_ci_tab_open("other.ci", &table) == YDB_OK && ydb_ci_tab_switch(table, &before) == YDB_OK);
-    CHECK(before == 0 && ydb_ci("undefined") == -YDB_ERR_CINOENTRY);
-    CHECK(ydb_ci_tab_switch(before, &table) == YDB_OK && ydb_ci("undefined") == -YDB_ERR_LVUNDEF);
+    CHECK(before == 0 && ydb_ci("undefined") == YDB_ERR_CINOENTRY);
+    CHECK(ydb_ci_tab_switch(before, &table) == YDB_OK && ydb_ci("undefined") == YDB_ERR_LVUNDEF);
     CHECK(ydb_ci_tab_switch(77, &table) == YDB_ERR_PARAMINVALID);
 }
 
@@ -109,7 +109,7 @@ static void tables(void)
 }
 
 #define REFUSED(call)                                                                                        \
-    CHECK((call) == -YDB_ERR_PARAMINVALID && says("argument") && says("specified in ydb_ci() call"))
+    CHECK((call) == YDB_ERR_PARAMINVALID && says("argument") && says("specified in ydb_ci() call"))
 
 /* What can't be read or written is told before M runs, as far as it can be known then. */
 static void pointers(void)
@@ -133,8 +133,8 @@ static void pointers(void)
     REFUSED(ydb_ci("texts", &none, &s, &b)); /* only what M gives tells that there is no room */
     REFUSED(ydb_ci("texts", &s, &s, &empty));
     CHECK(value_is("^ran", "1") && ydb_ci("texts", &s, &none, &b) == YDB_OK && s.length == 0);
-    CHECK(ydb_ci("texts", &s, NULL, &b) == YDB_OK && ydb_ci(NULL) == -YDB_ERR_CIRCALLNAME);
-    CHECK(ydb_cip(NULL) == -YDB_ERR_PARAMINVALID && says("NULL ci_info"));
+    CHECK(ydb_ci("texts", &s, NULL, &b) == YDB_OK && ydb_ci(NULL) == YDB_ERR_CIRCALLNAME);
+    CHECK(ydb_cip(NULL) == YDB_ERR_PARAMINVALID && says("NULL ci_info"));
 }
 
 /* Integers of 32 bits are the nearest that there are; of a float 6 digits count; what M does not set stays. */
@@ -149,7 +149,7 @@ static void values(void)
     CHECK(ydb_ci("both", "-1E10", &i, &u) == YDB_OK && i == -2147483647 - 1 && u == 2884901888);
     CHECK(ydb_ci("both", "-1.9", &i, &u) == YDB_OK && i == -1 && u == 4294967295);
     CHECK(ydb_ci("single", text, 1.0f / 3) == YDB_OK && strcmp(text, ".333333") == 0);
-    CHECK(ydb_ci("sets nothing", &i, &s) == -YDB_ERR_CINOENTRY);
+    CHECK(ydb_ci("sets nothing", &i, &s) == YDB_ERR_CINOENTRY);
     CHECK(ydb_ci("unset", &i, &s) == YDB_OK && i == -1 && s.length == 9 && strcmp(out, "as it was") == 0);
 }
 
@@ -158,7 +158,7 @@ static void left_open(void)
 {
     char text[100];
 
-    CHECK(ydb_ci("leaves") == -YDB_ERR_TPQUIT && value_is("^left", NULL));
+    CHECK(ydb_ci("leaves") == YDB_ERR_TPQUIT && value_is("^left", NULL));
     CHECK(ydb_ci("level", text) == YDB_OK && strcmp(text, "2;1;1;0;;;") == 0);
     CHECK(ydb_ci("elsewhere") == YDB_OK && value_is("^there", "1"));
     CHECK(ydb_ci("named", text) == YDB_OK && strcmp(text, "of 31 bytes") == 0);
@@ -172,7 +172,7 @@ static void ends(void)
     CHECK(ydb_ci("none", ret, x) == YDB_OK && strcmp(ret, "as it was") == 0 && strcmp(x, "set") == 0);
     strcpy(x, "x");
     CHECK(ydb_ci("away", ret, x) == YDB_OK && strcmp(ret, "as it was") == 0 && strcmp(x, "x") == 0);
-    CHECK(ydb_ci("beyond") == -YDB_ERR_ZGOCALLOUTIN);
+    CHECK(ydb_ci("beyond") == YDB_ERR_ZGOCALLOUTIN);
 }
 
 static void *one_more(void *unused)
@@ -191,7 +191,7 @@ static void depth(void)
     void *wrong;
 
     CHECK(ydb_ci("deep", text, 100) == YDB_OK && strcmp(text, "end") == 0);
-    CHECK(ydb_ci("deep", text, 100000) == YDB_OK && atoi(text) == -YDB_ERR_STACKCRIT);
+    CHECK(ydb_ci("deep", text, 100000) == YDB_OK && atoi(text) == YDB_ERR_STACKCRIT);
     CHECK(pthread_create(&t, NULL, one_more, NULL) == 0 && pthread_join(t, &wrong) == 0 && wrong == NULL);
 }
 
@@ -474,7 +474,7 @@ int main(int argc, char **argv)
     (void)argv;
     if (argc > 1)
         return change();
-    CHECK(ydb_ci("nothing") == -YDB_ERR_CINOENTRY); /* before M has begun */
+    CHECK(ydb_ci("nothing") == YDB_ERR_CINOENTRY); /* before M has begun */
     before();
     handed_over();
     one_set();
