@@ -15,22 +15,13 @@ if grep -q 'is not installed\|has no page' "$dir/err"; then
     exit 77
 fi
 
-# refused text option...: it does not start, and says why
+# refused status text option...: it does not start, and says why
 refused()
 {
-    text=$1
-    shift
-    expect 3 "not with $*" web --db "$dir/try.caret" "$@"
-    grep -qF -- "$text" "$dir/err"
-    note $? "as $text"
-}
-
-# misused text option...: the same for wrong arguments
-misused()
-{
-    text=$1
-    shift
-    expect 2 "misuse: $*" web --db "$dir/try.caret" "$@"
+    status=$1
+    text=$2
+    shift 2
+    expect "$status" "not with $*" web --db "$dir/try.caret" "$@"
     grep -qF -- "$text" "$dir/err"
     note $? "as $text"
 }
@@ -38,19 +29,19 @@ misused()
 echo nonsense >"$dir/bad.pem"
 echo 'a long password' >"$dir/password"
 set -- --bind 0.0.0.0 --port 0 --cert "$dir/bad.pem" --key "$dir/bad.pem" --password "$dir/password"
-misused "--host: 'bad name' is not the name of a machine" "$@" --host 'bad name'
-misused "--host: '' is not the name of a machine" "$@" --host 'a,'
-misused "--host goes with a --bind that is open" --port 0 --host here
-refused "--cert and --key can't be used" "$@" --host 'a.example,[::1],b-2'
+refused 2 "--host: 'bad name' is not the name of a machine" "$@" --host 'bad name'
+refused 2 "--host: '' is not the name of a machine" "$@" --host 'a,'
+refused 2 "--host goes with a --bind that is open" --port 0 --host here
+refused 3 "--cert and --key can't be used" "$@" --host 'a.example,[::1],b-2'
 mkfifo "$dir/end"
-refused "--cert and --key can't be used" --port 0 --cert "$dir/bad.pem" --key "$dir/bad.pem"
+refused 3 "--cert and --key can't be used" --port 0 --cert "$dir/bad.pem" --key "$dir/bad.pem"
 python3 -c 'import socket, sys
 s = socket.create_server(("127.0.0.1", 0))
 print(s.getsockname()[1], flush=True)
 sys.stdin.read()' <"$dir/end" >"$dir/port" &
 exec 3>"$dir/end"
 soon test -s "$dir/port"
-refused 'the port is in use' --port "$(cat "$dir/port")"
+refused 3 'the port is in use' --port "$(cat "$dir/port")"
 exec 3>&-
 wait $!
 
