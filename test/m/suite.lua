@@ -221,7 +221,7 @@ function suites.run(suite, runner)
     os.execute(("cp %s/conf/lib/*.m %s 2>/dev/null"):format(quoted(here), quoted(folder)))
     local results, from = {}, 1
     while from and from <= #suite.cases do
-        local ended = take_output(run_from(suite, runner(folder), folder, from), results)
+        local ended = take_output(run_from(suite, runner(folder, suite.seconds), folder, from), results)
         from = ended and math.max(from, ended) + 1
     end
     if os.getenv("CONF_KEEP") then
@@ -232,16 +232,16 @@ function suites.run(suite, runner)
     return results
 end
 
-function suites.oracle(folder)
+function suites.oracle(folder, limit)
     local where = here:match("^/") and here or "$OLDPWD/" .. here
-    return ("ORACLE_SECONDS=20 sh %s/oracle.sh in %s"):format(where, quoted(folder))
+    return ("ORACLE_SECONDS=%d sh %s/oracle.sh in %s"):format(limit or 20, where, quoted(folder))
 end
 
 function suites.program(program)
     local seconds = os.getenv("CONF_SECONDS") or "60"
-    return function(folder)
+    return function(folder, limit)
         local env = "ydb_routines=. CARET_DB=" .. quoted(folder .. "/conf.caret")
-        return ("%s timeout %s %s -run"):format(env, seconds, program)
+        return ("%s timeout %s %s -run"):format(env, limit or seconds, program)
     end
 end
 
