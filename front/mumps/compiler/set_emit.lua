@@ -122,19 +122,17 @@ end
 
 local least = {PIECE = 3, ZPIECE = 3, EXTRACT = 2, ZEXTRACT = 2}
 
--- What has to hold so that a global is referred to, or nil: pieces or characters up to one
--- before the first, or before them all, are none, and the naked indicator stays.
+-- What has to hold so that anything is set, or nil: pieces or characters up to one before the first, or before
+-- them all, are none.
 local function any_set(k, name, args, list)
     local i = least[name]
     local first, last = args[i], args[i + 1]
     local sure = not last and (not first or first[1] == "const" and (tonumber(first[2]) or 0) >= 1)
-    if args[1][1] == "local" or sure then
-        return nil
-    end
-    return format("%s(%s%s)", k:h("sets_any"), string.sub(list[i - 1], 2), list[i])
+    return not sure and format("%s(%s%s)", k:h("sets_any"), string.sub(list[i - 1], 2), list[i]) or nil
 end
 
--- Statements: first into out what is evaluated before the value; returns what assigns v.
+-- Statements: first into out what is evaluated before the value; returns what assigns v, and any_set().
+-- Where nothing is set a global is not referred to, and the naked indicator stays.
 local function function_target(k, node, out)
     local name, args = node[2], node[3]
     local naked = args[1][1] == "naked"
@@ -143,7 +141,7 @@ local function function_target(k, node, out)
     while #list < least[name] do
         list[#list + 1] = ",nil"
     end
-    local condition = any_set(k, name, args, list)
+    local some = any_set(k, name, args, list)
     local function assign(v)
         local t, before = k:fresh("t"), ""
         if naked then -- one reference, at this time
@@ -156,16 +154,23 @@ local function function_target(k, node, out)
             look(k, target),
             concat(list), v, t, put(k, target, t))
     end
-    return condition and function(v)
-        return format("if %s then %send ", condition, assign(v))
-    end or assign
+    if not some or args[1][1] == "local" then
+        return assign, some
+    end
+    return function(v)
+        return format("if %s then %send ", some, assign(v))
+    end, some
 end
 
+-- A plain variable on the right is not looked at where nothing is set: it may be undefined.
 local function set_function(k, node, e)
     local out = {}
-    local assign = function_target(k, node, out)
-    local v = k:fresh("v")
-    return format("do %slocal %s=%s %send", concat(out), v, value(k, e), assign(v))
+    local assign, some = function_target(k, node, out)
+    local v, right = k:fresh("v"), value(k, e)
+    if some and is_plain(e) then
+        right = format("%s and %s or \"\"", some, right)
+    end
+    return format("do %slocal %s=%s %send", concat(out), v, right, assign(v))
 end
 
 -- ---- SET X=X_expr: a string that grows
