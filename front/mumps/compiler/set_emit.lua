@@ -122,8 +122,8 @@ end
 
 local least = {PIECE = 3, ZPIECE = 3, EXTRACT = 2, ZEXTRACT = 2}
 
--- What has to hold so that anything is set, or nil: pieces or characters up to one before the first, or before
--- them all, are none.
+-- What has to hold so that anything is set, or nil: pieces or characters up to one before the first, or
+-- before them all, are none.
 local function any_set(k, name, args, list)
     local i = least[name]
     local first, last = args[i], args[i + 1]
