@@ -219,7 +219,7 @@ function ydb.tp(...)
     if type(list[at]) == "table" then locals, at = list[at], at + 1 end
     local f = list[at]
     if type(f) ~= "function" then error(("bad argument #%d to 'tp' (function expected)"):format(at), 2) end
-    tp.start(function() end_by(f(unpack(list, at + 1, n))) end, slots_of(locals), true, id)
+    tp.start(tp.open(slots_of(locals), true, id), function() end_by(f(unpack(list, at + 1, n))) end)
 end
 
 function ydb.transaction(...)

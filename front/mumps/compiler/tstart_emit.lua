@@ -1,7 +1,9 @@
 -- tstart_emit.lua - TSTART and TCOMMIT: what follows them is a function, so that it can begin again.
 --
---     TS S ^A=1 TC W "x"   ->   return tp_start(function() set(^A,1)
---                                  return tp_after(function() write("x") <fall> end) end)
+--     TS S ^A=1 TC W "x"   ->   return tp_start(tp_open(), function() set(^A,1)
+--                                  return tp_after(tp_close(), function() write("x") <fall> end) end)
+--
+-- What can fail, open and close, is called first: a tail call has no frame that tells where it is.
 --
 -- ctx.fall is a return that goes on with the next line, which is a function then (emit.lua's rest).  A FOR
 -- that governs a TSTART becomes functions that call each other by tail calls, as its loop has to be entered
@@ -139,8 +141,8 @@ local function straight(k, cmds, i, j, ctx, sequence, names, params)
     local name = hoist(k, ctx, function()
         return sequence(k, between, 1, {pos = ctx.pos}) .. format(" %s()", k:h("tp_commit"))
     end, "return F")
-    return format("do local m,p=%s(%s,%s,%s) if m~=F then return m,p end end ", k:h("tp_start"), name,
-        names, params)
+    return format("do local m,p=%s(%s(%s,%s),%s) if m~=F then return m,p end end ", k:h("tp_start"),
+        k:h("tp_open"), names, params, name)
         .. sequence(k, cmds, j + 1, ctx)
 end
 
@@ -155,7 +157,7 @@ function M.tstart(k, cmds, i, ctx, sequence)
         return straight(k, cmds, i, j, ctx, sequence, names, params)
     end
     local rest = rest_function(k, cmds, i, ctx, sequence)
-    local text = format("do return %s(%s,%s,%s) end", k:h("tp_start"), rest, names, params)
+    local text = format("do return %s(%s(%s,%s),%s) end", k:h("tp_start"), k:h("tp_open"), names, params, rest)
     if not cmd.pc then
         return text
     end
@@ -164,7 +166,8 @@ end
 
 function M.tcommit(k, cmds, i, ctx, sequence)
     local cmd = cmds[i]
-    local text = format("do return %s(%s) end", k:h("tp_after"), rest_function(k, cmds, i, ctx, sequence))
+    local rest = rest_function(k, cmds, i, ctx, sequence)
+    local text = format("do return %s(%s(),%s) end", k:h("tp_after"), k:h("tp_close"), rest)
     if not cmd.pc then
         return text
     end

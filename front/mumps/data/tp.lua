@@ -1,8 +1,8 @@
 -- tp.lua - transactions.
 --
---     TSTART -> start(k): begin -> k(), the rest -> TCOMMIT in it commits -> k returns: done
---                                    ^               |
---                                    '-- RESTART: put back locals, $TEST, naked indicator, levels; k() again
+--     TSTART -> open(), start(k) -> k(), the rest -> TCOMMIT in it commits -> k returns: done
+--                             ^               |
+--                             '-- RESTART: put back locals, $TEST, naked indicator, levels; k() again
 --
 -- A transaction can begin again as long as its driver, the start() of the outermost TSTART, is on the stack:
 -- the frame of a TSTART can't be left while the transaction is in progress (TPQUIT). A conflict is an error
@@ -162,20 +162,17 @@ local function drive(k)
     return repeated(k, n, top, a)
 end
 
--- TSTART: k is the rest.  names: nil, "*", or slots.
-function tp.start(k, names, _, id, pos)
+-- TSTART.  names: nil, "*", or slots.  Its level of transactions.
+function tp.open(names, _, id, pos)
     open(names, id and report.text(id), pos)
     if names then save_names(names) end
-    local level = T.level
-    if level == 1 and T.base == 0 then return drive(k) end
-    return settle(level, k())
+    return T.level
 end
 
--- The rest, where a TSTART was passed over.
-function tp.plain(k)
-    local first, second, third = k()
-    if first == NEXT then return second() end
-    return first, second, third
+-- What comes after a TSTART of that level, k.
+function tp.start(level, k)
+    if level == 1 and T.base == 0 then return drive(k) end
+    return settle(level, k())
 end
 
 -- --------------------------------------------------------------------- ending
@@ -192,10 +189,8 @@ function tp.commit()
     close()
 end
 
-function tp.after(k2)
-    tp.commit()
-    return NEXT, k2
-end
+-- What comes after a TCOMMIT.
+function tp.after(k2) return NEXT, k2 end
 
 -- How many levels are to be left.
 local function target(n)

@@ -61,7 +61,7 @@ list("mumps.data.lock", {lock_lock = "lock", lock_plus = "plus", lock_minus = "m
     lock_zdeallocate = "zdeallocate"})
 list("mumps.runtime.alias", {alias_kill = "kill", alias_kill_all = "kill_all", alias_set = "set",
     alias_container = "container"})
-list("mumps.data.tp", {tp_commit = "commit", tp_rollback = "rollback", tp_restart = "restart"})
+list("mumps.data.tp", {tp_start = "start", tp_commit = "commit", tp_rollback = "rollback", tp_restart = "restart"})
 list("mumps.io.system", {"hang"})
 list("mumps.runtime.interrupt", {"heed", "heed_rarely"})
 list("mumps.tools.profile", {"turn"})
@@ -167,20 +167,26 @@ end
 -- What loads a module would not be compiled: a program that has one of them asks for it once.
 local at, tp = {}, false
 
-local function start(k, names, serial, id, pos)
+local function open(names, serial, id, pos)
     at[tp.level() + 1] = level.L.n
-    return tp.start(k, names, serial, id, pos)
+    return tp.open(names, serial, id, pos)
 end
 
-local function after(k)
-    if at[tp.level()] == level.L.n then
+-- Is what ends one of this level?
+local function close()
+    local here = at[tp.level()] == level.L.n
+    tp.commit()
+    return here
+end
+
+local function after(here, k)
+    if here then
         return tp.after(k)
     end
-    tp.commit()
     return k()
 end
 
-local own = {tp_start = start, tp_after = after}
+local own = {tp_open = open, tp_close = close, tp_after = after}
 
 local families = {a = "mumps.runtime.array", g = "mumps.data.globals"}
 
