@@ -169,11 +169,15 @@ local function unusual(n, count)
     return concat(out, " or ")
 end
 
+local function too_many(k, label, at)
+    return format("%s(k,%s,%.0f)", k:h("too_many"), names.quote(label), at * 65536 + k.id)
+end
+
 -- An actual that is a slot is by reference: the formal takes its container, b#, until the end.
 local function entry_head(k, label, formals, all, slots, at)
     local n = #formals
     local args = concat(each_name(n, "a#"), ",")
-    k:line(nil, format("if n>%d then return %s(%s) end local %s=%s", n, k:h("too_many"), names.quote(label),
+    k:line(nil, format("if n>%d then return %s end local %s=%s", n, too_many(k, label, at),
         concat(each_name(#all, "c#"), ","), concat(slots, ".c,") .. ".c"))
     if n > 0 then
         k:line(nil, format("local %s=%s", concat(each_name(n, "b#"), ","),
@@ -237,8 +241,8 @@ local function emit_entry(k, label, formals, news, at)
         slots[i] = k:slot(name)
     end
     if #all == 0 then
-        k:line(nil, format("if n>0 then return %s(%s) end return %s(k,F.M%d,{},0,0)", k:h("too_many"),
-            names.quote(label), k:h("slow"), at))
+        k:line(nil, format("if n>0 then return %s end return %s(k,F.M%d,{},0,0)", too_many(k, label, at),
+            k:h("slow"), at))
     else
         entry_head(k, label, formals, all, slots, at)
         entry_body(k, #formals, all, at, slots)
@@ -319,6 +323,8 @@ local function local_call(k, kind, label, n, args)
     if k.has_entry[at] then
         if n >= 0 and not line.formals then
             return format("%s(%s)", k:h("no_formals"), names.quote(label))
+        elseif not k.literal and n > #(line.formals or {}) then
+            return format("%s(%s)", k:h("list_too_long"), names.quote(label))
         end
         return format("F.E%d(%d,%d%s)", at, kind, n, args)
     elseif n >= 0 then

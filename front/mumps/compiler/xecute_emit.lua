@@ -63,7 +63,10 @@ function M.in_place(k, arg, ctx, sequence)
     if not cmds or has(cmds, transactions) then
         return nil
     end
-    return string.format("do %s end", sequence(k, cmds, 1, {pos = ctx.pos, literal = true}))
+    k.literal = true -- labels that it calls are looked at when it runs
+    local text = sequence(k, cmds, 1, {pos = ctx.pos, literal = true})
+    k.literal = nil
+    return string.format("do %s end", text)
 end
 
 local function part_of_line(k, cmd)

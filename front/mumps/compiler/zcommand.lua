@@ -142,6 +142,7 @@ local function zprint(s, p)
     end
     if from[1] == "argind" then from = { "entry", { "ind", from[2] } } end
     to, p = expr.entry(s, p + 1, true)
+    if to[4] then fail("SPOREOL", p - #sub(s, 1, p - 1):match "%^[^^]*$") end
     return { "zprint", from, to }, p
 end
 

@@ -63,23 +63,29 @@ function Z.kind_of(name)
     return state and kind .. ":" .. state or ""
 end
 
+local INDIRECT = "        Indirection"
+
 -- The newest place first.
 function show.S(put)
     local level = require "mumps.runtime.level"
     local stack = level.stack()
     for _, level_of in ipairs(stack) do
-        put(level_of.kind == "XECUTE" and "        Indirection" or level_of.place)
+        put(level_of.kind == "XECUTE" and INDIRECT or level_of.place)
     end
 end
 
--- The same, with a sum of each routine's source.
+-- The same, with a sum of each routine's source: for an XECUTE, of the routine that has it.
 function show.R(put)
     local level = require "mumps.runtime.level"
+    local lines, sum = {}, nil
     local stack = level.stack()
-    for _, level_of in ipairs(stack) do
-        local place = level_of.place
-        put(place .. ":" .. Z.sum(place:match "%^(.*)$"))
+    for i = #stack, 1, -1 do
+        local place = stack[i].place
+        local indirect = stack[i].kind == "XECUTE"
+        if not sum or not indirect then sum = Z.sum(place:match "%^(.*)$") end
+        lines[i] = (indirect and INDIRECT or place) .. ":" .. sum
     end
+    for _, line in ipairs(lines) do put(line) end
 end
 
 local function of_locks()

@@ -268,6 +268,9 @@ end
 
 -- DO (or $$) of an entry point of a code, with n actuals; n = -1: without a list.
 local function enter(code, label, kind, n, ...)
+    if n >= 0 and not code.formals[label] and code.by[label] then
+        return fail("FMLLSTMISSING", label)
+    end
     local entry = code.entries[label]
     if entry then
         return entry(kind, n, ...)
@@ -275,10 +278,6 @@ local function enter(code, label, kind, n, ...)
     local f = code.by[label]
     if not f then
         return fail("LABELMISSING", label)
-    elseif n >= 0 and not code.formals[label] then
-        return fail("FMLLSTMISSING", label)
-    elseif n > 0 then
-        return fail("ACTLSTTOOLONG", label)
     end
     if kind == EXTRINSIC then
         return extrinsic(f)
@@ -288,8 +287,13 @@ end
 
 M.enter = enter
 
-function M.too_many(label)
-    return fail("ACTLSTTOOLONG", label)
+-- Too many actuals: an error of the label that is called, at the level which it would have; pos is its place.
+function M.too_many(kind, label, pos)
+    local function wrong()
+        local e = errors.object("ACTLSTTOOLONG", label)
+        return rethrow(level.locate_returned(e, L.n, level.codes[pos % 65536], math.floor(pos / 65536)))
+    end
+    return (kind == EXTRINSIC and extrinsic or call)(wrong)
 end
 
 M.kinds = {DO = DO, ["$$"] = EXTRINSIC, XECUTE = XECUTE}

@@ -132,6 +132,10 @@ function H.no_formals(name)
     return fail("FMLLSTMISSING", name)
 end
 
+function H.list_too_long(name)
+    return fail("ACTLSTTOOLONG", name)
+end
+
 function H.fall_into()
     return fail("FALLINTOFLST")
 end

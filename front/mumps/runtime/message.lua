@@ -11,7 +11,7 @@ local message = {}
 
 local LETTERS = {[0] = "W", "S", "E", "I", "F"}
 local FIRST = 2 ^ 27 -- M's own numbers are above, the system's are below
-local SYSTEM = 4096
+local SYSTEM = 1000000
 
 -- The last three bits of a number are its severity, whatever the table has there.
 local function entry(n)

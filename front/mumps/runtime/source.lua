@@ -25,10 +25,18 @@ function commands.ZCOMPILE(text)
     end
 end
 
+local function no_source(path)
+    local errors = require "mumps.host.errors"
+    local whole = path:find "%.[^/]*$" and path or path .. ".m"
+    if whole:sub(1, 1) ~= "/" then whole = require("mumps.runtime.special").get "ZDIRECTORY" .. whole end
+    io.stderr:write("%YDB-E-FILENOTFND, ", errors.text("FILENOTFND", whole), "\n")
+    routine.status = -errors.get "ERRORSUMMARY"
+end
+
 -- Compile a file without keeping it.
 function source.check(path)
     local file = io.open(path, "rb") or io.open(path .. ".m", "rb")
-    if not file then return fail("FILENOTFND", path) end
+    if not file then return no_source(path) end
     local text = file:read "*a"
     file:close()
     local name = path:match "([^/]*)$":gsub("%.[^.]*$", ""):gsub("^_", "%%")
