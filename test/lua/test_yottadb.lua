@@ -294,6 +294,26 @@ function TestFunctions:test_errors_are_strings_with_codes()
     lu.assertEquals(code_of(ydb.require, "/"), ydb.YDB_ERR_CITABOPN)
 end
 
+-- As ydb_ci's reader refuses them, which is compared with GT.M.
+function TestFunctions:test_call_in_tables_that_are_wrong()
+    local wrong = {
+        [": long* f^r()"] = "CIRCALLNAME", ["f-g: long* f^r()"] = "COLON", ["f: foo* f^r()"] = "CIRTNTYP",
+        ["f: void* f^r()"] = "CIRTNTYP", ["f: long** f^r()"] = "CIRTNTYP", ["f: long* ()"] = "CIENTNAME",
+        ["f: long* f^r"] = "CIENTNAME", ["f: long* f^r+1()"] = "CIRPARMNAME",
+        ["f: long* f^r(i:long)"] = "CIDIRECTIVE", ["f: long* f^r(long)"] = "CIDIRECTIVE",
+        ["f: long* f^r(I:long,)"] = "CIDIRECTIVE", ["f: long* f^r(I:foo)"] = "CIUNTYPE",
+        ["f: long* f^r(I:void)"] = "CIUNTYPE", ["f: long* f^r(I:ydb_char_t)"] = "CIUNTYPE",
+        ["f: long* f^r(I:long O:long)"] = "CIRPARMNAME", ["f: long* f^r(I:long"] = "CIRPARMNAME",
+        ["f: long* f^r(O:long)"] = "CIPARTYPE",
+    }
+    for line, name in pairs(wrong) do
+        lu.assertEquals(code_of(ydb.require, line), ydb["YDB_ERR_" .. name], line)
+    end
+    for _, line in ipairs {"f : gtm_long_t*f^r ( I : long ) x", "f:string[9] ^r( )", "%f: void r(IO:char*[2])"} do
+        lu.assertIsFunction(ydb.require(line)[line:match "%%?%a"])
+    end
+end
+
 function TestFunctions:test_get_error_code_takes_anything()
     lu.assertEquals(ydb.get_error_code("prog.lua:5: YDB Error: -150372994: %YDB-E-GVUNDEF, x"), -150372994)
     lu.assertNil(ydb.get_error_code("attempt to index nil"))

@@ -22,40 +22,51 @@ local tointeger = math.tointeger or function(x) return x end
 
 -- ------------------------------------------------------------ prototypes
 
-local function type_of(text, wrong, refused)
-    local name, stars, room = text:gsub("%s+", ""):match "^([%w_]+)(%**)%[?(%d*)%]?$"
-    if not name then refused(wrong) end
+local DIRECTIONS = {I = true, O = true, IO = true}
+local TYPE = "^([%w_]*)%s*(%**)%s*%[?%s*(%d*)%s*%]?%s*(.*)$" -- ydb_char_t*[20], and what is after it
+
+-- Refusals are those of ydb_ci's reader, word for word; this one also takes results by value, and room in them.
+local function type_of(name, stars, room, wrong, refused)
     name = name:gsub("^ydb_", ""):gsub("^gtm_", ""):gsub("_t$", "")
-    if not (WIDTH[name] or TEXT[name] or name == "float" or name == "double" or name == "void") then
-        refused(wrong)
-    end
+    local known = WIDTH[name] or TEXT[name] or name == "float" or name == "double" or name == "void"
+    if not known or #stars > 1 or name == "void" and stars ~= "" then refused(wrong) end
     return {name = name, pointer = stars ~= "", room = tonumber(room)}
 end
 
 local function parameter(text, refused)
-    local direction, name = text:match "^%s*(%a+)%s*:%s*(.-)%s*$"
-    if not direction then refused "CIRPARMNAME" end
-    direction = direction:upper()
-    if direction ~= "I" and direction ~= "O" and direction ~= "IO" then refused "CIDIRECTIVE" end
-    local t = type_of(name, "CIUNTYPE", refused)
+    local direction, rest = text:match "^%s*(%u+)%s*:%s*(.*)$"
+    if not DIRECTIONS[direction] then refused "CIDIRECTIVE" end
+    local name, stars, room, after = rest:match(TYPE)
+    local t = type_of(name, stars, room, "CIUNTYPE", refused)
+    if t.name == "void" or TEXT[t.name] and not t.pointer then refused "CIUNTYPE" end
+    if after ~= "" then refused "CIRPARMNAME" end
     t.input, t.output = direction ~= "O", direction ~= "I"
-    if t.output and not t.pointer or t.name == "void" then refused "CIPARTYPE" end
+    if t.output and not t.pointer then refused "CIPARTYPE" end
     return t
 end
 
-local function prototype(line, refused)
-    local name, rest = line:match "^%s*([%w_%%]+)%s*:%s*(.*)$"
-    local result, entry, list = (rest or ""):match "^([%w_]+[%s%*]*%[?%d*%]?)%s*([%w%%%^]+)%s*(%b())"
-    if not result then refused "CIRCALLNAME" end
-    local p = {entry = entry, result = type_of(result, "CIRTNTYP", refused), references = 0}
-    for text in list:sub(2, -2):gmatch "[^,]+" do
-        if text:find "%S" then
-            p[#p + 1] = parameter(text, refused)
-            if p[#p].output then p.references = p.references + 2 ^ (#p - 1) end
-        end
+-- What is after the label: "(I:type, ...)".
+local function parameters(p, text, refused)
+    local list = text:match "^%s*%((.*)$"
+    if not list then refused(text:find "%S" and "CIRPARMNAME" or "CIENTNAME") end
+    list = list:match "^%s*(.-)%s*%)" or list .. ")" -- of no type
+    for one in (list ~= "" and list .. "," or ""):gmatch "([^,]*)," do
+        p[#p + 1] = parameter(one, refused)
+        if p[#p].output then p.references = p.references + 2 ^ (#p - 1) end
     end
-    if p.result.name ~= "void" then p.entry = "$$" .. entry end
     if #p > 32 then refused "CIMAXPARAM" end
+end
+
+local function prototype(line, refused)
+    local name, rest = line:match "^%s*([%%%w_]+)%s*(.*)$"
+    if not name then refused "CIRCALLNAME" end
+    if not rest:find "^:" then refused "COLON" end
+    local result, stars, room, after = rest:match("^:%s*(.*)$"):match(TYPE)
+    local p = {result = type_of(result, stars, room, "CIRTNTYP", refused), references = 0}
+    local entry, list = after:match "^([%%%w^]*)(.*)$"
+    if not entry:find "^[%%%w]*%^?[%%%w]*$" or entry == "" then refused "CIENTNAME" end
+    p.entry = p.result.name ~= "void" and "$$" .. entry or entry
+    parameters(p, list, refused)
     return name, p
 end
 
