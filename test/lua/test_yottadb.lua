@@ -309,7 +309,8 @@ function TestFunctions:test_call_in_tables_that_are_wrong()
     for line, name in pairs(wrong) do
         lu.assertEquals(code_of(ydb.require, line), ydb["YDB_ERR_" .. name], line)
     end
-    for _, line in ipairs {"f : gtm_long_t*f^r ( I : long ) x", "f:string[9] ^r( )", "%f: void r(IO:char*[2])"} do
+    local right = {"f : gtm_long_t*f^r ( I : long ) x", "f:string[9] ^r( )", "%f: void r(IO:char*[2])"}
+    for _, line in ipairs(right) do
         lu.assertIsFunction(ydb.require(line)[line:match "%%?%a"])
     end
 end

@@ -25,7 +25,7 @@ local tointeger = math.tointeger or function(x) return x end
 local DIRECTIONS = {I = true, O = true, IO = true}
 local TYPE = "^([%w_]*)%s*(%**)%s*%[?%s*(%d*)%s*%]?%s*(.*)$" -- ydb_char_t*[20], and what is after it
 
--- Refusals are those of ydb_ci's reader, word for word; this one also takes results by value, and room in them.
+-- Refusals are those of ydb_ci's reader; this one also takes results by value, and room in them.
 local function type_of(name, stars, room, wrong, refused)
     name = name:gsub("^ydb_", ""):gsub("^gtm_", ""):gsub("_t$", "")
     local known = WIDTH[name] or TEXT[name] or name == "float" or name == "double" or name == "void"

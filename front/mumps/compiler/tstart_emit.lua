@@ -157,7 +157,8 @@ function M.tstart(k, cmds, i, ctx, sequence)
         return straight(k, cmds, i, j, ctx, sequence, names, params)
     end
     local rest = rest_function(k, cmds, i, ctx, sequence)
-    local text = format("do return %s(%s(%s,%s),%s) end", k:h("tp_start"), k:h("tp_open"), names, params, rest)
+    local text = format("do return %s(%s(%s,%s),%s) end", k:h("tp_start"), k:h("tp_open"), names, params,
+        rest)
     if not cmd.pc then
         return text
     end

@@ -85,7 +85,7 @@ function show.R(put)
         if not sum or not indirect then sum = Z.sum(place:match "%^(.*)$") end
         lines[i] = (indirect and INDIRECT or place) .. ":" .. sum
     end
-    for _, line in ipairs(lines) do put(line) end
+    for _, text in ipairs(lines) do put(text) end
 end
 
 local function of_locks()

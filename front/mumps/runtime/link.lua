@@ -61,7 +61,8 @@ list("mumps.data.lock", {lock_lock = "lock", lock_plus = "plus", lock_minus = "m
     lock_zdeallocate = "zdeallocate"})
 list("mumps.runtime.alias", {alias_kill = "kill", alias_kill_all = "kill_all", alias_set = "set",
     alias_container = "container"})
-list("mumps.data.tp", {tp_start = "start", tp_commit = "commit", tp_rollback = "rollback", tp_restart = "restart"})
+list("mumps.data.tp", {tp_start = "start", tp_commit = "commit", tp_rollback = "rollback",
+    tp_restart = "restart"})
 list("mumps.io.system", {"hang"})
 list("mumps.runtime.interrupt", {"heed", "heed_rarely"})
 list("mumps.tools.profile", {"turn"})
