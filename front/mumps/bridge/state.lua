@@ -89,11 +89,54 @@ local function add_loaders(E)
     end
 end
 
+-- ---------------------------------------------------- what M has in common
+
+local L = require("mumps.runtime.level").L
+
+-- A yield must not leave M: only a coroutine that was resumed at this level of M has what to yield to.
+local function add_coroutines(E)
+    local c, resumed = E.coroutine, setmetatable({}, {__mode = "k"})
+    local create, resume, running, yield = c.create, c.resume, c.running, c.yield
+    function c.resume(co, ...)
+        if type(co) == "thread" then resumed[co] = L.n end
+        return resume(co, ...)
+    end
+    local function passed(ok, ...)
+        if not ok then error((...), 0) end
+        return ...
+    end
+    function c.wrap(f)
+        local co = create(f)
+        return function(...) return passed(c.resume(co, ...)) end
+    end
+    function c.yield(...)
+        local co = running()
+        if not co or resumed[co] ~= L.n then error("attempt to yield from outside a coroutine", 2) end
+        return yield(...)
+    end
+end
+
+-- The metatable of texts is M's, too, and a hook would see M's functions.
+local function add_guards(E)
+    local of_texts, getmetatable = {__index = E.string}, getmetatable
+    function E.getmetatable(v)
+        if type(v) == "string" then return of_texts end
+        return getmetatable(v)
+    end
+    local of = E.debug.getmetatable
+    function E.debug.getmetatable(v) return type(v) == "string" and of_texts or of(v) end
+    function E.debug.sethook(f)
+        if f ~= nil then error("no hook can be set where M runs", 2) end
+    end
+end
+
 -- A new state's globals.
 function state.new()
     local E = copy(_G)
     E._G, E.arg = E, nil
     for _, name in ipairs(libraries) do E[name] = copy(_G[name]) end
+    add_coroutines(E)
+    add_guards(E)
     add_loaders(E)
     add_require(E)
     return E

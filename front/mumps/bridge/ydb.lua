@@ -203,6 +203,12 @@ local function end_by(outcome)
         outcome == ydb.YDB_TP_ROLLBACK and "YDB_TP_ROLLBACK" or "the transaction was rolled back"), 0)
 end
 
+-- The function failed: its transaction is undone, unless it begins again, or M leaves it.
+local function failed(own, e)
+    if not tp.is_restart(e) and not (type(e) == "table" and e.control) then tp.leave(own) end
+    error(e, 0)
+end
+
 local function slots_of(list)
     if not list then return {} end
     if list[1] == "*" or list == "*" then return "*" end
@@ -219,7 +225,12 @@ function ydb.tp(...)
     if type(list[at]) == "table" then locals, at = list[at], at + 1 end
     local f = list[at]
     if type(f) ~= "function" then error(("bad argument #%d to 'tp' (function expected)"):format(at), 2) end
-    tp.start(tp.open(slots_of(locals), true, id), function() end_by(f(unpack(list, at + 1, n))) end)
+    local own = tp.own()
+    tp.start(tp.open(slots_of(locals), true, id), function()
+        local ok, outcome = pcall(f, unpack(list, at + 1, n))
+        if not ok then failed(own, outcome) end
+        end_by(outcome)
+    end)
 end
 
 function ydb.transaction(...)

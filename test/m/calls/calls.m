@@ -32,6 +32,9 @@ lua ; the package mlua
  do run("ydb.tp(function() ydb.set('^x',9,'nine') end) return ydb.get('^x',9)")
  do run("return tostring(pcall(ydb.tp,function() ydb.set('^x',9,0) return ydb.YDB_TP_ROLLBACK end))..ydb.get('^x',9)")
  do run("local n=ydb.node('x') n.y.__=1 return n.k[1].__..n:data()..tostring(n.y)") write x("y"),!
+ do run("coroutine.yield(1)") do run("return coroutine.wrap(function() return coroutine.yield(5) end)()")
+ do run("getmetatable('').__index=nil return ('x'):upper()") do run("debug.sethook(print,'c')")
+ do run("ydb.tp(function() ydb.set('^x',9,0) error('no',0) end)") write $tlevel,^x(9),!
  quit
 run(code) new o,r
  set r=$&mlua.lua(code,.o)
