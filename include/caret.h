@@ -71,7 +71,8 @@
  *   meant to handle (CARET_NONE, CARET_RESTART, ...), or a negative error.
  *   caret_message() gives the text of the calling thread's last error: it
  *   starts with the symbol and says what was wrong with what.
- *   A call that fails has changed nothing.
+ *   A call that fails has changed nothing, but for a commit that failed in
+ *   waiting for the disk: see caret_commit().  A single set is a commit, too.
  *
  * ARGUMENTS
  *   NULL is an error, INVALID, for every pointer of every function, but where its comment allows NULL, and for:
@@ -194,6 +195,12 @@ CARET_API const char *caret_strerror(int code);
 /* Text of the calling thread's last error, deadlock or lock timeout (CARET_NONE and CARET_RESTART leave it
  * alone): "SYMBOL: what, with what".  Valid until the thread's next call; never NULL. */
 CARET_API const char *caret_message(void);
+
+/* That text in two parts, for programs whose users have no options of this header, or others.  caret_fact() says what
+ * was wrong with what.  caret_advice() is an option that would help and what it does, "readonly opens it for reading",
+ * or "": there is none.  Where there is one caret_message() ends with it, as " (option readonly ...)". */
+CARET_API const char *caret_fact(void);
+CARET_API const char *caret_advice(void);
 
 /* Why the system refused what that text is about: an errno (ENOENT, EACCES, ENOSPC, ...); 0: it was not the system, or
  * it is not known. */

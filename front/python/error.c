@@ -2,7 +2,7 @@
  * error.c - outcomes of the engine as exceptions: one table.
  *
  * Each class has the attributes `code` and `name`, the symbol that caret.h has for it, and derives from what Python
- * programs expect as well (ValueError, OSError with its errno, ...).  The text is that of caret_message().
+ * programs expect as well (ValueError, OSError with its errno, ...).  The text is that of caret_fact().
  */
 #include "python/binding.h"
 
@@ -121,8 +121,22 @@ int caret__py_add_errors(PyObject *module, struct caret__py_state *st)
     return st->restart == NULL || st->rollback == NULL ? -1 : 0;
 }
 
+/* The exception; an option that would help is a note, which a traceback shows below the text (PEP 678). */
+static void set(PyObject *class, PyObject *args, const char *advice)
+{
+    PyObject *made = PyObject_CallObject(class, args);
+    PyObject *noted =
+        made != NULL && *advice != '\0' ? PyObject_CallMethod(made, "add_note", "s", advice) : NULL;
+
+    if (made != NULL && (noted != NULL || *advice == '\0'))
+        PyErr_SetObject(class, made);
+    Py_XDECREF(noted);
+    Py_XDECREF(made);
+}
+
 /* `number`: the errno, if it is known.  What exit has closed no thread is told of but the one that exits. */
-static PyObject *raise_with(struct caret__py_state *st, int rc, const char *text, int number)
+static PyObject *raise_with(struct caret__py_state *st, int rc, const char *text, const char *advice,
+                            int number)
 {
     if (rc == CARET_E_CLOSED)
         caret__py_park(st);
@@ -136,7 +150,7 @@ static PyObject *raise_with(struct caret__py_state *st, int rc, const char *text
     else if (message != NULL)
         args = PyTuple_Pack(1, message);
     if (args != NULL)
-        PyErr_SetObject(class, args);
+        set(class, args, advice);
     Py_XDECREF(message);
     Py_XDECREF(args);
     return NULL;
@@ -144,7 +158,7 @@ static PyObject *raise_with(struct caret__py_state *st, int rc, const char *text
 
 PyObject *caret__py_raise_text(struct caret__py_state *st, int rc, const char *text)
 {
-    return raise_with(st, rc, text, 0);
+    return raise_with(st, rc, text, "", 0);
 }
 
 PyObject *caret__py_raise_code(struct caret__py_state *st, int rc)
@@ -155,7 +169,7 @@ PyObject *caret__py_raise_code(struct caret__py_state *st, int rc)
         return PyErr_NoMemory();
     if (rc == CARET_RESTART)
         return caret__py_raise_text(st, rc, "RESTART: somebody changed what the transaction has read");
-    return raise_with(st, rc, caret_message(), caret_errno());
+    return raise_with(st, rc, caret_fact(), caret_advice(), caret_errno());
 }
 
 PyObject *caret__py_raise(struct caret__py_owner *o, int rc)

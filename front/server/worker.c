@@ -318,16 +318,6 @@ static bool open_signals(struct serve__worker *w)
     return source.fd >= 0 && serve__watch(w, &source, EPOLLIN);
 }
 
-/* caret_message(), but for the advice that it has for programs. */
-static void log_message(void)
-{
-    const char *text = caret_message(), *advice = strstr(text, " (option readonly"), *rest = "";
-    size_t len = advice != NULL ? (size_t)(advice - text) : strlen(text);
-    if (advice != NULL)
-        rest = advice + strcspn(advice, ")") + 1;
-    serve__log("%.*s%s", (int)len, text, rest);
-}
-
 static bool open_all(struct serve__worker *w)
 {
     struct serve__start *start = w->start;
@@ -336,7 +326,7 @@ static bool open_all(struct serve__worker *w)
     if (rc == CARET_OK)
         rc = serve__runner_open(w, &w->run);
     if (rc != CARET_OK) {
-        log_message();
+        serve__log("%s", caret_fact());
         return false;
     }
     if (!serve__blocked_open(w)) {

@@ -58,7 +58,7 @@ static int open_file(struct caret__ydb_call *c, const char *n, const char *file,
     if (caret_open(file, &options, &d->db) != CARET_OK) {
         free(d);
         return caret__ydb_fail(c, YDB_ERR_ZGBLDIRACC,
-                               "Cannot access global directory %s.  Cannot continue.,%s", n, caret_message());
+                               "Cannot access global directory %s.  Cannot continue.,%s", n, caret_fact());
     }
     old = of_file(caret_path(d->db));
     if (old != NULL) {

@@ -67,8 +67,11 @@ static const struct outcome outcomes[] = {
 };
 
 static _Thread_local char composed[CARET__MESSAGE_MAX];
+static _Thread_local char
+    advised[CARET__MESSAGE_MAX + 80]; /* the same with `advice`, made when it is asked for */
 static _Thread_local const char *message;
-static _Thread_local int because; /* the errno that `composed` is about; 0: none */
+static _Thread_local const char *advice; /* of `composed`: a literal; NULL: none */
+static _Thread_local int because;        /* the errno that `composed` is about; 0: none */
 
 static const struct outcome *find(int code)
 {
@@ -94,6 +97,7 @@ static void compose(int code, int why, const char *cause, const char *fmt, va_li
         snprintf(composed + n, sizeof composed - (size_t)n, ": %s", cause);
     message = composed;
     because = why;
+    advice = NULL;
 }
 
 int caret__fail(int code, const char *fmt, ...)
@@ -167,9 +171,28 @@ const char *caret_strerror(int code)
     return find(code)->symbol;
 }
 
-const char *caret_message(void)
+int caret__advise(int code, const char *option_and_what_it_does)
+{
+    advice = option_and_what_it_does;
+    return code;
+}
+
+const char *caret_advice(void)
+{
+    return message == composed && advice != NULL ? advice : "";
+}
+
+const char *caret_fact(void)
 {
     return message != NULL ? message : outcomes[0].text;
+}
+
+const char *caret_message(void)
+{
+    if (*caret_advice() == '\0')
+        return caret_fact();
+    snprintf(advised, sizeof advised, "%s (option %s)", composed, advice);
+    return advised;
 }
 
 int caret_errno(void)

@@ -31,6 +31,10 @@ __attribute__((format(printf, 2, 3), cold)) int caret__fail_errno(int code, cons
 /* caret__fail() where the text tells in words of its own what the system would say: `number` is that errno. */
 __attribute__((format(printf, 3, 4), cold)) int caret__fail_for(int number, int code, const char *fmt, ...);
 
+/* After one of these: an option of caret.h that helps, and what it does, as a literal "NAME opens it ...".
+ * caret_message() ends with it in parentheses; caret_fact() is without, for callers whose users have other options. */
+__attribute__((cold)) int caret__advise(int code, const char *option_and_what_it_does);
+
 /* INVALID: that argument of a public function is NULL where `expected` has to be. */
 __attribute__((cold)) int caret__null(const char *function, const char *argument, const char *expected);
 

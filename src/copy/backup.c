@@ -256,8 +256,8 @@ static int exists(const struct target *t)
         return caret__fail(CARET_E_OPEN, "%s: %s", t->path,
                            S_ISDIR(st.st_mode) ? "a folder: name a file in it"
                                                : "not a regular file, so it is not replaced");
-    return caret__fail(CARET_E_EXISTS,
-                       "%s: there is a file of this name; only the option overwrite replaces it", t->path);
+    return caret__advise(caret__fail(CARET_E_EXISTS, "%s: there is a file of this name", t->path),
+                         "overwrite replaces it");
 }
 
 /* Somebody uses the database that is to be replaced, or may. */

@@ -105,10 +105,10 @@ static int check_file_system(const struct caret__engine *e, const struct statfs 
 {
     for (size_t i = 0; i < sizeof remote / sizeof remote[0] && !e->options.any_fs; i++) {
         if ((uint32_t)fs->f_type == remote[i].magic)
-            return caret__fail(CARET_E_NETFS,
-                               "%s: on a network file system (%s); it must be on a local one (option any_fs "
-                               "opens it all the same)",
-                               e->path, remote[i].name);
+            return caret__advise(caret__fail(CARET_E_NETFS,
+                                             "%s: on a network file system (%s); it must be on a local one",
+                                             e->path, remote[i].name),
+                                 "any_fs opens it all the same");
     }
     return CARET_OK;
 }
@@ -187,8 +187,8 @@ static int open_data(const struct caret__engine *e)
 static int cannot_open(const struct caret__engine *e)
 {
     if (!e->readonly && (errno == EACCES || errno == EPERM || errno == EROFS))
-        return caret__fail_errno(
-            CARET_E_OPEN, "%s: may not be written here (option readonly opens it for reading)", e->path);
+        return caret__advise(caret__fail_errno(CARET_E_OPEN, "%s: may not be written here", e->path),
+                             "readonly opens it for reading");
     return caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened for reading%s", e->path,
                              e->readonly ? "" : " and writing");
 }

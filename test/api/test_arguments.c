@@ -101,6 +101,10 @@ static void text_and_errors(void **state)
     note("caret_message()");
     IS(caret_errno(), 0);
     note("caret_errno()");
+    IS(caret_fact() != NULL, 1);
+    note("caret_fact()");
+    IS(caret_advice() != NULL, 1);
+    note("caret_advice()");
     assert_string_equal(caret_version(), CARET_VERSION);
     note("caret_version()");
     assert_int_equal(caret_version_number(), CARET_VERSION_NUMBER);

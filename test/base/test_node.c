@@ -416,8 +416,15 @@ static void every_outcome_has_a_symbol_and_failures_a_text(void **state)
     caret__fail_for(EISDIR, CARET_E_OPEN, "%s is a directory", "/x");
     assert_string_equal(caret_message(), "OPEN: /x is a directory");
     assert_int_equal(caret_errno(), EISDIR);
+    assert_string_equal(caret_fact(), caret_message());
+    assert_string_equal(caret_advice(), "");
+    assert_int_equal(caret__advise(caret__fail(CARET_E_OPEN, "/x"), "readonly reads it"), CARET_E_OPEN);
+    assert_string_equal(caret_fact(), "OPEN: /x");
+    assert_string_equal(caret_advice(), "readonly reads it");
+    assert_string_equal(caret_message(), "OPEN: /x (option readonly reads it)");
     errno = ENOENT;
     assert_int_equal(caret__fail_errno(CARET_E_OPEN, "/x"), CARET_E_OPEN);
+    assert_string_equal(caret_advice(), ""); /* it was another error's */
     assert_string_equal(caret_message(), "OPEN: /x: No such file or directory");
     assert_int_equal(errno, ENOENT);
     errno = 0;

@@ -36,12 +36,12 @@ chmod 444 "$db"
 if $as "$caret" version >/dev/null 2>&1 && ! $as test -w "$db"; then
     for command in dump stat check repl; do
         keep $as "$caret" $command --db "$db"
-        [ $? = 3 ] && grep -q 'may not be written here (--readonly opens it for reading): Permission denied' "$dir/err"
+        [ $? = 3 ] && grep -q 'may not be written here: Permission denied (--readonly opens it for reading)' "$dir/err"
         note $? "$command names --readonly"
     done
     for command in 'set ^a 1' 'kill ^a' load top locks log "backup $dir/tmp/none"; do
         keep env CARET_DB="$db" $as "$caret" $command
-        [ $? = 3 ] && grep -q 'may not be written here: Permission denied' "$dir/err"
+        [ $? = 3 ] && grep -q 'may not be written here: Permission denied$' "$dir/err"
         note $? "${command%% *} names no option that it has not"
     done
     keep $as "$caret" dump --readonly --db "$db"

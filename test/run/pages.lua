@@ -46,6 +46,20 @@ local function all(text, pattern)
     return list
 end
 
+-- ---- options that the engine advises, in C, Lua and Python
+
+for _, file in ipairs {"include/caret.h", "front/lua/caret/meta.lua", "front/python/caret/__init__.pyi"} do
+    local options = read(file)
+    local pipe = assert(io.popen(("cat '%s'/src/*/*.c"):format(source)))
+    for name in pipe:read "*a":gmatch 'return caret__advise%(.-"([%w_]+) [^"]+"%);' do
+        looked = looked + 1
+        if not options:find("[^%w_]" .. name .. "[;:?]") then
+            print(("%s has no option %s, which the engine advises"):format(file, name))
+        end
+    end
+    pipe:close()
+end
+
 -- ---- parameters of redis.conf
 
 local parameters = {"include", "rename-command", "user", "loadmodule", "map-prefix", "workers"}

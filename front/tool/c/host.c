@@ -349,6 +349,16 @@ static int host_abandoned(lua_State *L)
     return 1;
 }
 
+/* -------------------------------------------------------------------- errors */
+
+/* reason() -> text of the last error without the engine's advice, and that: "OPTION does this", or "" */
+static int host_reason(lua_State *L)
+{
+    lua_pushstring(L, caret_fact());
+    lua_pushstring(L, caret_advice());
+    return 2;
+}
+
 /* --------------------------------------------------------------------- nodes */
 
 /* parse(ZWR text) -> name, table of subscripts as text | nil, what is wrong */
@@ -361,7 +371,7 @@ static int host_parse(lua_State *L)
 
     if (caret_node_parse(&n.node, sizeof n, text, len, 1) != CARET_OK) {
         lua_pushnil(L);
-        lua_pushstring(L, caret_message());
+        lua_pushstring(L, caret_fact());
         return 2;
     }
     caret_slice name = caret_node_name(&n.node, buf);
@@ -393,6 +403,7 @@ int caret__open_host(lua_State *L)
                                          {"catch_signals", host_catch_signals},
                                          {"interrupted", host_interrupted},
                                          {"abandoned", host_abandoned},
+                                         {"reason", host_reason},
                                          {"parse", host_parse},
                                          {"identity", host_identity},
                                          {NULL, NULL}};

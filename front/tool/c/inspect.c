@@ -35,14 +35,14 @@ struct follower {
 
 static int raise(lua_State *L)
 {
-    lua_pushstring(L, caret_message());
+    lua_pushstring(L, caret_fact());
     return lua_error(L);
 }
 
 static int failed(lua_State *L, int rc)
 {
     lua_pushnil(L);
-    lua_pushstring(L, caret_message());
+    lua_pushstring(L, caret_fact());
     lua_pushstring(L, caret_strerror(rc));
     return 3;
 }

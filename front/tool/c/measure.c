@@ -121,7 +121,7 @@ static int fail(lua_State *L, struct user *u, const char *what)
         close_user(u);
         return caret__host_stop(L);
     }
-    lua_pushfstring(L, "%s: %s", what, caret_message());
+    lua_pushfstring(L, "%s: %s", what, caret_fact());
     close_user(u);
     return lua_error(L);
 }
@@ -132,7 +132,7 @@ static void open_user(lua_State *L, struct user *u, const char *name, int sync)
     caret_options options = {.size = sizeof options, .sync = sync};
     memset(u, 0, sizeof *u);
     if (caret_open(luaL_checkstring(L, 1), &options, &u->db) != CARET_OK)
-        luaL_error(L, "%s", caret_message());
+        luaL_error(L, "%s", caret_fact());
     if (caret_session_open(u->db, &u->s) != CARET_OK ||
         caret_node_var(&u->n.node, sizeof u->n, name, strlen(name)) != CARET_OK ||
         caret_node_child_int(&u->n.node, sizeof u->n, &u->n.node, 1) != CARET_OK)

@@ -110,7 +110,7 @@ static caret_node_buf *read_nodes(lua_State *L, size_t *count)
         lua_rawgeti(L, -2, (lua_Integer)i + 1);
         const char *text = lua_tolstring(L, -1, &len);
         if (caret_node_parse(&nodes[i].node, sizeof nodes[i], text, len, 1) != CARET_OK)
-            luaL_error(L, "%s", caret_message());
+            luaL_error(L, "%s", caret_fact());
         lua_pop(L, 1);
     }
     qsort(nodes, *count, sizeof *nodes, by_node);
@@ -142,7 +142,7 @@ static int push_dumped(lua_State *L, const struct caret__dump *d, int rc)
         return failed(L,
                       "somebody changed the database meanwhile: without --readonly it would be a snapshot");
     if (d->out->error == 0)
-        return failed(L, caret_message());
+        return failed(L, caret_fact());
     failed(L, strerror(d->out->error));
     lua_pushboolean(L, d->out->error == EPIPE);
     return 3;
@@ -229,7 +229,7 @@ static int push_loaded(lua_State *L, const struct caret__load *l, int rc)
     lua_pushstring(L, rc == CARET_RESTART   ? "RESTART: others changed the database meanwhile; run it again"
                       : rc == CARET_E_NOMEM ? "NOMEM: no memory"
                       : *l->message != 0    ? l->message
-                                            : caret_message());
+                                            : caret_fact());
     return 2;
 }
 

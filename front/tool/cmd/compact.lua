@@ -2,6 +2,7 @@
 
 local caret = require "caret"
 local command = require "tool.lib.command"
+local host = require "caret.host"
 local inspect = require "caret.inspect"
 local json = require "tool.lib.json"
 local progress = require "tool.lib.progress"
@@ -17,8 +18,8 @@ end
 
 local function run(o)
     command.file_operand(o)
-    local db, text = caret.open(command.path(o), {create = false, readonly = true})
-    if not db then command.fail(text) end
+    local db = caret.open(command.path(o), {create = false, readonly = true})
+    if not db then command.fail((host.reason())) end
     local path = db:path()
     db:close()
     local before = size(path)

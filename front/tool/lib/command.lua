@@ -256,11 +256,22 @@ function command.path(o)
     return o.db or default ~= "" and default or "data.caret"
 end
 
+-- Why it was not opened.  The engine advises an option of caret.h: here it is the command's, if it has it.
+local function reason()
+    local fact, advice = host.reason()
+    local option, does = advice:match "^(%S+) (.*)"
+    if not option or not by_name(command.find(command.name))["--" .. option] then return fact end
+    return ("%s (--%s %s)"):format(fact, option, does)
+end
+
 --- Open o.db; it is closed when the command ends.  create: make it if it is not there.  Or nil, text, name.
 function command.try(o, create)
-    local db, text, name = caret.open(command.path(o),
+    if command.path(o) == ":memory:" and not create then
+        command.fail "':memory:' is a new, empty database each time: this command has nothing to find there"
+    end
+    local db, _, name = caret.open(command.path(o),
         {create = create or false, readonly = o.readonly or false, progress = command.progress})
-    if not db then return nil, text, name end
+    if not db then return nil, reason(), name end
     opened[#opened + 1] = db
     return db
 end
@@ -401,17 +412,11 @@ local function close_all(status)
     return status
 end
 
--- The engine names its option for those without the right to write: here it is the command's, if it has it.
-local function in_words_of_the_tool(text)
-    local known = by_name(command.find(command.name))["--readonly"]
-    return (text:gsub(" %(option readonly (opens it for reading%))", known and " (--readonly %1" or ""))
-end
-
 local function report(wrong)
     if getmetatable(wrong) ~= failure then
         wrong = {text = tostring(wrong):gsub("^[%w/]+%.lua:%d+: ", ""), status = 3}
     end
-    io.stderr:write("caret ", command.name, ": ", in_words_of_the_tool(wrong.text), "\n")
+    io.stderr:write("caret ", command.name, ": ", wrong.text, "\n")
     return wrong.status
 end
 

@@ -46,8 +46,8 @@ local function run_lua(o)
 end
 
 local function lua(o)
-    local db, text = caret.open(o.path, {create = false, readonly = o.readonly})
-    if not db then return tell {event = "error", text = text} end
+    local db = caret.open(o.path, {create = false, readonly = o.readonly})
+    if not db then return tell {event = "error", text = (host.reason())} end
     _G.caret, _G.db = caret, db
     local complete = words.completion(db, _G)
     return run_lua, function(wanted)

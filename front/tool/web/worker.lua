@@ -27,8 +27,8 @@ local function fail(text, name)
 end
 
 local function open(o)
-    local db, text, name = caret.open(o.path, {create = false, readonly = o.readonly})
-    if not db then fail(text, name) end
+    local db, _, name = caret.open(o.path, {create = false, readonly = o.readonly})
+    if not db then fail(host.reason(), name) end
     return db
 end
 
