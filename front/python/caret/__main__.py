@@ -128,16 +128,17 @@ def _complete(db: Any, names: dict[str, Any]) -> None:
     readline.parse_and_bind("tab: complete")
 
 
-# Where no database is: an error; it is made; it is made if the command succeeds in memory.  Functions of the last
-# kind return what is to be said, or None; the others the status.
-NEEDS, OPENS, MAKES = range(3)
+# What is opened for reading alone; for writing, where that is allowed; for writing.  Where no database is: an error for
+# these; then it is made; it is made if the command succeeds in memory.  Functions of the last kind return what is to be
+# said, or None; the others the status.
+READS, LOOKS, NEEDS, OPENS, MAKES = range(5)
 
 # By name: the function, how many arguments after the file, is the first a node, and one of these.
 COMMANDS: dict[str, tuple[Callable[..., Any], int, int, bool, int]] = {
-    "get": (get, 1, 1, True, NEEDS), "set": (put, 2, 2, True, MAKES), "incr": (incr, 1, 2, True, MAKES),
-    "kill": (kill, 1, 1, True, NEEDS), "ls": (ls, 0, 1, True, NEEDS), "dump": (dump, 0, 1, True, NEEDS),
-    "tree": (tree, 1, 1, True, NEEDS), "load": (load, 1, 1, True, MAKES), "check": (check, 0, 0, False, NEEDS),
-    "stat": (stat, 0, 0, False, NEEDS), "backup": (backup, 1, 1, False, NEEDS), "repl": (repl, 0, 0, False, OPENS),
+    "get": (get, 1, 1, True, READS), "set": (put, 2, 2, True, MAKES), "incr": (incr, 1, 2, True, MAKES),
+    "kill": (kill, 1, 1, True, NEEDS), "ls": (ls, 0, 1, True, READS), "dump": (dump, 0, 1, True, READS),
+    "tree": (tree, 1, 1, True, READS), "load": (load, 1, 1, True, MAKES), "check": (check, 0, 0, False, LOOKS),
+    "stat": (stat, 0, 0, False, LOOKS), "backup": (backup, 1, 1, False, NEEDS), "repl": (repl, 0, 0, False, OPENS),
 }
 
 
@@ -160,11 +161,15 @@ def main(arguments: list[str]) -> int:
         print("caret: %s; python -m caret --help" % ("no command %s" % command if most < 0 else
                                                      "%s takes other arguments" % command), file=sys.stderr)
         return 2
+    if rest[0] == ":memory:" and kind < OPENS:
+        print("caret: ':memory:' is a new, empty database each time: there is nothing to find", file=sys.stderr)
+        return 2
     try:
         told: list[Any] = rest[1:] + ([sys.stdin.buffer.read()] if function is load else [])
         if kind == MAKES and not os.path.exists(rest[0]):
             _rehearse(function, told)
-        with caret.open(rest[0], create=kind != NEEDS) as db:
+        readonly = kind == READS or kind == LOOKS and os.path.exists(rest[0]) and not os.access(rest[0], os.W_OK)
+        with caret.open(rest[0], create=kind in (OPENS, MAKES), readonly=readonly) as db:
             if told and is_node:
                 told[0] = caret.parse(db, told[0])
             result = function(db, *told)
@@ -177,7 +182,7 @@ def main(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # of what is not written yet, too
         return 2
     except (caret.Error, ValueError, OSError) as e:
-        print("caret: %s" % str(e).replace(" (option readonly opens it for reading)", ""), file=sys.stderr)
+        print("caret: %s" % str(e), file=sys.stderr)
         return 2
 
 
