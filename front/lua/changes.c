@@ -57,7 +57,7 @@ static struct caret__llog *check_log(lua_State *L, int i)
         return NULL;
     }
     if (l->log == NULL)
-        caret__misuse(L, "CLOSED: the database was closed");
+        caret__misuse(L, "CLOSED: this feed was closed, or its database");
     return l;
 }
 

@@ -263,6 +263,9 @@ int caret__node_incr(lua_State *L)
 
 static int add(lua_State *L, int negate)
 {
+    if (lua_isnumber(L, 1)) /* or a string that Lua takes for one */
+        return caret__misuse(L, "a node plus or minus a number adds to its value, and the node stands first: "
+                                "calculate with node.__ or node:number()");
     struct caret__lnode *n = caret__check_node(L, 1);
     if (lua_isnoneornil(L, 2))
         return caret__misuse(L, "a node plus or minus nothing");

@@ -210,7 +210,11 @@ static int close_db(struct caret__ldb *d)
 static int db_close(lua_State *L)
 {
     struct caret__ldb *d = caret__any_db(L, 1);
-    return caret__results(L, d, close_db(d));
+    int rc = close_db(d);
+
+    if (rc < 0) /* it is closed all the same: told, not raised */
+        return caret__fail_values(L, rc);
+    return caret__results(L, d, rc);
 }
 
 /* __gc and __close: nobody to tell what went wrong */

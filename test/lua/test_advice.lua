@@ -31,6 +31,8 @@ function TestAdvice:test_nodes_are_not_values()
     advised("calculate with", function() return 2 / x end)
     advised("calculate with", function() return x % 2 end)
     advised("calculate with", function() return x ^ 2 end)
+    lu.assertErrorMsgContains("the node stands first: calculate with", function() return 1 + x end)
+    lu.assertErrorMsgContains("the node stands first: calculate with", function() return 1 - x end)
     advised("compare node.__", function() return x < n.y end)
     advised("compare node.__", function() return x <= n.y end)
     if not is_51 then

@@ -107,6 +107,27 @@ function TestErrors:test_read_only_is_a_view_of_the_file()
     os.remove(path)
 end
 
+function TestErrors:test_what_goes_wrong_in_closing_is_returned()
+    local path = fixture.path .. ".gone"
+    local d = assert(caret.open(path))
+    d:set("^t", 1)
+    os.remove(path)
+    local ok, text, name = d:close()
+    lu.assertNil(ok)
+    lu.assertStrContains(text, "EVICTED: ")
+    lu.assertEquals(name, "EVICTED")
+    lu.assertErrorMsgContains("CLOSED", function() d:get "^t" end) -- all the same
+    lu.assertIsTrue(d:close())
+    os.remove(path .. "-log")
+    os.remove(path .. "-lock")
+end
+
+function TestErrors:test_a_closed_feed_says_so()
+    local feed = assert(db:changes {wait = 0})
+    feed:close()
+    lu.assertErrorMsgContains("this feed was closed", function() feed:next(0) end)
+end
+
 local function refused(name, ...)
     local d, text, got = caret.open(...)
     lu.assertNil(d)

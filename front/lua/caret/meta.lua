@@ -489,7 +489,7 @@ function Database:checkpoint() end
 ---@param options? caret.BackupOptions
 ---@return true? ok
 ---@return string? text what is wrong
----@return string? name EXISTS, OPEN, BUSY, DISKFULL, IO, CORRUPT, LIMIT, READONLY, INVALID, ROLLBACK
+---@return string? name EXISTS, OPEN, BUSY, DISKFULL, IO, IO_FAILED, EVICTED, CORRUPT, LIMIT, READONLY, INVALID, ROLLBACK
 function Database:backup(path, options) end
 
 ---Walk everything and check that it is right. Writers wait meanwhile; with "online" they do not, and what only lives
