@@ -175,7 +175,7 @@ static bool is_memory(const char *path)
 static int check_for_memory(const caret_options *o)
 {
     const char *what = o->readonly          ? "readonly"
-                       : o->no_create       ? "no_create"
+                       : o->no_create       ? "no_create (create = false)"
                        : o->archive != NULL ? "archive"
                        : o->shm_dir != NULL ? "shm_dir"
                                             : NULL;

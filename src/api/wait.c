@@ -63,7 +63,7 @@ static int not_in_txn(const char *function, const caret_session *s)
 {
     if (caret_txn_level(s) == 0)
         return CARET_OK;
-    return caret__fail(CARET_E_INTXN, "%s: waiting inside a transaction", function);
+    return caret__fail(CARET_E_INTXN, "%s: waiting inside a transaction or snapshot", function);
 }
 
 int caret_log_wait(caret_session *s, caret_log *log, uint64_t timeout_ns)
