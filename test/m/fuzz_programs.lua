@@ -24,7 +24,7 @@ end
 -- What is written differently on purpose.
 local function alike(text)
     text = text:gsub("(formal parameters: )%w*", "%1"):gsub("(an actual list: )%w*", "%1")
-    text = text:gsub("(for database file: )[^,\n]*", "%1")
+    text = text:gsub("(for database file: )[^,\n]*", "%1"):gsub("(is a descendant of )%w*", "%1")
     return (text:gsub(" ;%*%f[\n%z]", ""))
 end
 
@@ -240,7 +240,7 @@ end
 local seed, count = tonumber(arg[1] or 1), tonumber(arg[2] or 200)
 local modes = { unpack(arg, 3) }
 if #modes == 0 then
-    modes = { "programs", "indirect", "errors", "globals" }
+    modes = { "programs", "indirect", "errors", "globals", "texts" }
 end
 local path = os.getenv("PROGRAM") or here .. "/../../build/caret-m"
 if not available("test -x " .. path) or not available("sh " .. here .. "/oracle.sh x 'q'") then

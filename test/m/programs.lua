@@ -5,7 +5,8 @@
 -- every program ends. At its end the main part prints all locals.
 --
 -- Modes: "programs" (control flow), "indirect" (the same by indirection and XECUTE), "errors" ($ETRAP,
--- $ECODE, ZGOTO, $STACK), "globals" (trees and naked references).
+-- $ECODE, ZGOTO, $STACK), "globals" (trees and naked references), "texts" (locals that get new texts all the
+-- time).
 
 local programs = {}
 
@@ -233,7 +234,74 @@ local trees = {
     function() return "zk " .. global() end,
 }
 
-local kinds = { programs = flow, indirect = indirect, errors = faults, globals = trees }
+local guard = 's:$i(^zs)>150 $ec=",Ulimit,"'
+
+local ranges = { "1:1:3", "1,2", "3:-1:1", "1:1:$l($g(a))", "0:.5:1", "1:2:4,9" }
+
+local function for_head()
+    return "f " .. pick({ "i", "j" }) .. "=" .. pick(ranges) .. " " .. guard
+end
+
+local function operand()
+    local called = "$$" .. call_of("lf", "." .. pick(names))
+    return pick({ "x", "y", "b", "c", "x", "y", '"a"', '"^"', "i", "j", "a", "$j(i,4)", called, "$e(x,2,9)",
+        '$p(y,"^",2)', "$l(x)", "(x_y)", "(b_i)", "+x", ".5*i" })
+end
+
+local function chain()
+    local parts = {}
+    for i = 1, 1 + random(random(5)) do parts[i] = operand() end
+    return table.concat(parts, "_")
+end
+
+local function nth()
+    return pick({ "1", "2", "3", "i", "j+1", "$l(b)#4", "5" })
+end
+
+local function plain()
+    return pick({ "x", "y", "b", "c", "x", "y" })
+end
+
+local function one_set()
+    return "s " .. plain() .. "=" .. chain()
+end
+
+local texts = {
+    one_set,
+    function() return one_set() .. "," .. plain() .. "=" .. plain() end,
+    function() local x = plain() return "s " .. x .. "=" .. x .. "_" .. chain() end,
+    function() local x = plain() return "s " .. x .. "=$e(" .. x .. ",1,20)_" .. chain() end,
+    function() return "s $p(" .. plain() .. ',"^",' .. nth() .. ")=" .. operand() end,
+    function()
+        local delimiter = pick({ '"^"', "c", '""', '"a^"' })
+        return "s $p(" .. plain() .. "," .. delimiter .. "," .. nth() .. "," .. nth() .. ")=" .. chain()
+    end,
+    function()
+        local width = pick({ "3", "i", "12", "-1", "$l(x)" })
+        return "s " .. plain() .. "=$j(" .. operand() .. "," .. width .. pick({ "", ",2", ",0", ",i" }) .. ")"
+    end,
+    function()
+        return "s " .. plain() .. "=$fn(" .. operand() .. '*1000,","' .. pick({ "", ",2", ",0" }) .. ")"
+    end,
+    function() return "w $l(" .. plain() .. "),$l(" .. plain() .. ',"^"),$a(' .. chain() .. ',i),","' end,
+    function()
+        return "w $e(" .. chain() .. ",i," .. nth() .. "),$p(" .. chain() .. ',"^",' .. nth() .. "),!"
+    end,
+    function() return "w $p(" .. plain() .. ',"^",' .. nth() .. "),$e(" .. plain() .. ",3,i+4),!" end,
+    function() return "w $e(" .. plain() .. ",1,40),!" end,
+    function() return "s " .. plain() .. "=$e(" .. plain() .. ",1,50)" end,
+    function() return "d " .. call_of(label(), plain() .. ",." .. plain()) end,
+    function() return "d " .. call_of(label(), "." .. plain() .. ",." .. plain()) end,
+    function() return "n " .. plain() .. " " .. one_set() end,
+    function() return "k " .. plain() .. " " .. one_set() end,
+    function() return "s *" .. plain() .. "=" .. plain() end,
+    function() return "i " .. plain() .. "=" .. plain() .. ' w "same",!' end,
+    function() return for_head() .. " " .. one_set() .. "," .. plain() .. "=$e(" .. chain() .. ",1,60)" end,
+    function() return "x " .. quoted(one_set()) end,
+    function() return "ts " .. pick({ "():s ", "*:s ", "(x,y):s " }) .. " " .. one_set() .. " tro " end,
+}
+
+local kinds = { programs = flow, indirect = indirect, errors = faults, globals = trees, texts = texts }
 
 local function one_command()
     if chance(50) then
@@ -242,14 +310,6 @@ local function one_command()
         return pick(kinds[mode])()
     end
     return pick(flow)()
-end
-
-local guard = 's:$i(^zs)>150 $ec=",Ulimit,"'
-
-local ranges = { "1:1:3", "1,2", "3:-1:1", "1:1:$l($g(a))", "0:.5:1", "1:2:4,9" }
-
-local function for_head()
-    return "f " .. pick({ "i", "j" }) .. "=" .. pick(ranges) .. " " .. guard
 end
 
 local function block_head()
@@ -279,12 +339,16 @@ local function add_lines(lines, n, dots)
     end
 end
 
+local start_of_texts = 's y="alpha^beta",c="^"'
 local start = 'k ^zs,^g,^h s i=1,j=2,a=1,b="x^y",x(1)=1,x(2)="two",x("k",1)=3'
 
 local function program(index)
     serial = index
     local lines = {}
     table.insert(lines, start)
+    if mode == "texts" then
+        table.insert(lines, " " .. start_of_texts)
+    end
     if mode == "errors" then
         table.insert(lines, " n $es s $et=" .. trap())
     end

@@ -154,8 +154,8 @@ end
 
 -- When an entry leaves the work to frames.slow: a container is shared, or that of an actual is also the one
 -- of another name which is saved here.
-local function unusual(n, count)
-    local out = each_name(count, "c#.s")
+local function unusual(k, n, count)
+    local out = each_name(count, "c#.s and " .. k:h("shared") .. "(c#)")
     for i = 1, n do
         for j = 1, count do
             if count > 5 then
@@ -183,7 +183,7 @@ local function entry_head(k, label, formals, all, slots, at)
         k:line(nil, format("local %s=%s", concat(each_name(n, "b#"), ","),
             concat(each_name(n, "type(a#)==\"table\" and a#.c"), ",")))
     end
-    k:line(nil, format("if %s then return %s(k,F.M%d,{%s},%d,n%s) end", unusual(n, #all), k:h("slow"), at,
+    k:line(nil, format("if %s then return %s(k,F.M%d,{%s},%d,n%s) end", unusual(k, n, #all), k:h("slow"), at,
         concat(slots, ","), n, n > 0 and "," .. args or ""))
 end
 

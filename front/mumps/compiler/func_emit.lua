@@ -2,6 +2,7 @@
 -- the name of a variable, and those with a quicker form.
 
 local expr = require "mumps.compiler.expr_emit"
+local draft = require "mumps.compiler.draft_emit"
 local mode = require "mumps.values.mode"
 local format = string.format
 local value, more, apply, quote = expr.value, expr.more, expr.apply, expr.quote
@@ -125,12 +126,27 @@ function special.PIECE(k, args)
     if d and d[1] == "const" and not args[4] and #args <= 3 then
         local text = tostring(d[2])
         if #text == 1 and string.byte(text) < 128 then
+            local looked = draft.piece1(k, args[1], string.byte(text), args[3])
+            if looked then
+                return looked
+            end
             local n = args[3] and value(k, args[3]) or "1"
             return format("%s(%s,%d,%s)", k:h("piece1"), value(k, args[1]), string.byte(text), n)
         end
     end
     return format("%s(%s)", k:h("f_PIECE"), string.sub(more(k, args), 2))
 end
+
+-- Those that look at a text take a draft of it.
+local function looking(name, f)
+    special[name] = function(k, args)
+        return draft.apply(k, f, args) or format("%s(%s)", k:h("f_" .. name), string.sub(more(k, args), 2))
+    end
+end
+
+looking("LENGTH", "length")
+looking("EXTRACT", "extract")
+looking("ASCII", "ascii")
 
 -- $FIND($REVERSE(s),c) looks from the end of s: nothing is turned round.
 function special.FIND(k, args)

@@ -4,8 +4,9 @@
 -- s2, value) does that by itself; where it does not, subscripts are put into locals of Lua first.
 
 local expr = require "mumps.compiler.expr_emit"
+local draft = require "mumps.compiler.draft_emit"
 local format, concat = string.format, table.concat
-local value, more, quote = expr.value, expr.more, expr.quote
+local value, more, quote, has_effects = expr.value, expr.more, expr.quote, expr.has_effects
 
 local M = {}
 
@@ -186,6 +187,7 @@ local function grows(target, e)
     end
 end
 
+-- A draft that what is appended may change is no longer the old value.
 local function append(k, target, parts)
     local rest
     if #parts == 1 then
@@ -194,8 +196,9 @@ local function append(k, target, parts)
         rest = format("%s(%s(%d%s))", k:h("str"), k:h("concat_list"), #parts, more(k, parts))
     end
     local slot = k:slot(target[2])
-    return format("do local o=%s.c.v or %s(%s) local m=%s %s(%s,o,m) end", slot, k:h("pending"), slot, rest,
-        k:h("append"), slot)
+    local draft_is_old = not has_effects(parts)
+    return format("do local o=%s.c.v or %s(%s) local m=%s %s(%s,o,m) end", slot,
+        k:h(draft_is_old and "pending" or "undefined"), slot, rest, k:h("append"), slot)
 end
 
 -- ---- the command
@@ -268,7 +271,7 @@ function M.set(k, arg)
     if #targets > 1 then
         return set_many(k, targets, e)
     elseif targets[1][1] == "fn" then
-        return set_function(k, targets[1], e)
+        return draft.set_piece(k, targets[1], e) or set_function(k, targets[1], e)
     end
     local parts = grows(targets[1], e)
     if parts then
@@ -276,6 +279,15 @@ function M.set(k, arg)
     end
     if is_plain(targets[1]) and expr.is_number(e) then
         return format("%s(%s,%s)", k:h("set_number"), k:slot(targets[1][2]), expr.number(k, e))
+    end
+    if is_plain(targets[1]) and is_plain(e) then
+        local to, from = k:slot(targets[1][2]), k:slot(e[2])
+        return format("do local t=%s.c.v if t then %s.c.v=t else %s(%s,%s) end end", from, to,
+            k:h("set_copy"), to, from)
+    end
+    local made = is_plain(targets[1]) and draft.set(k, targets[1], e)
+    if made then
+        return made
     end
     return M.assign(k, targets[1], value(k, e))
 end

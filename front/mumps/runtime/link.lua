@@ -3,6 +3,7 @@
 --     aget2 adata1 ..  gget2 gdata1 ..   families of locals (runtime/array) and of globals (data/globals)
 --     r_get r_set ..                     references as tables (data/ref)
 --     f_PIECE sv_ZSTATUS set_ZTRAP new_ETRAP cmd_ZWRITE io_write
+--     d_piece1                           functions of values/draft
 --     all others                         the lists below
 --
 -- What is missing raises UNIMPLOP when it is called.
@@ -40,7 +41,7 @@ list("mumps.values.piece", {"piece1"})
 list("mumps.values.text", {"find_back"})
 list("mumps.values.pattern", {"is_match"})
 list("mumps.runtime.symbols", {"new", "new_except", "kill_except", "undefined", "fraction",
-    "set_number", "peek", "append", "pending",
+    "set_number", "set_text", "set_copy", "shared", "peek", "append", "pending", "view", "view_or_empty",
     "give_back", "share",
     "unshare"})
 list("mumps.runtime.array", {"reuse"})
@@ -221,6 +222,13 @@ end
 function prefixes.f(name)
     local mine, values = require "mumps.runtime.functions", require("mumps.values.functions")
     return values and values[name] or mine[name]
+end
+
+-- d_piece1, and d_join3 of three texts.
+function prefixes.d(name)
+    local draft = require "mumps.values.draft"
+    local n = match(name, "^join(%d+)$")
+    return n and draft.join[tonumber(n)] or draft[name]
 end
 
 function prefixes.sv(name)

@@ -6,20 +6,22 @@
 --
 -- A container belongs to one slot as long as s is false.  Then v == nil means that the variable is undefined,
 -- and NEW saves v and a and clears it in place.  s is true if it is shared (n sharers beyond the first:
--- formals by reference, aliases) or if a growing string is pending in b; then NEW gives the slot a container
--- of its own.
+-- formals by reference, aliases) or if something is in b; then NEW gives the slot a container of its own.
 --
--- Growing: S X=X_expr adds to b, {n = pieces, size = bytes, pieces...}, and leaves v nil; the next reader
--- flattens it (value_of).  A buffer beside a v that is not nil is stale.  A fraction that arithmetic gave is
--- pending in b, too: a short fraction of values/decimal.lua, whose text the next reader that wants it makes.
+-- While v is nil, b may have the value in another form: a fraction that arithmetic gave, which is a short
+-- fraction of values/decimal.lua, or a text as a draft of values/draft.lua, to which S X=X_expr adds.  The
+-- next reader that wants the string makes it, and it is in v then.  A draft beside a v that is not nil is
+-- stale: it waits to be used again.
 --
 -- NEW stack: entry i is slot[i], cont[i] and either the saved v, a (v false if there was none) or, with a ==
 -- nil, the container to be given back.  Restoring is in the opposite order.
 
 local errors = require "mumps.runtime.error"
 local canon = require "mumps.values.decimal".canon
-local concat, sort, format, floor, type = table.concat, table.sort, string.format, math.floor, type
-local fail = errors.fail
+local draft = require "mumps.values.draft"
+local sort, format, floor, type = table.sort, string.format, math.floor, type
+local fail, string_of, look = errors.fail, draft.string, draft.look
+local swap, free, grow, begin_draft, copy = draft.swap, draft.free, draft.append, draft.begin, draft.join[1]
 
 local M = {}
 
@@ -40,23 +42,55 @@ end})
 
 M.table = S
 
--- ---- growing strings
+-- ---- values in another form
 
-local GROWS = 200
-local LONGEST = 1048576
+local KEPT = 65536 -- a longer draft does not wait
 
-local function settle(c)
+-- What is in b goes.
+local function clear(c)
     local b = c.b
     c.b = false
     c.s = c.n > 0
-    if c.v == nil and b then
-        c.v = type(b) == "number" and canon(b) or concat(b, "", 1, b.n)
+    if type(b) == "cdata" then
+        free(b)
     end
 end
 
-function M.value_of(c)
+-- v of what is in b.  A draft may be looked at by somebody at this time: it stays what it is.
+local function ripen(c)
+    local b = c.b
+    if type(b) == "cdata" then
+        c.v = string_of(b)
+        if b.size <= KEPT then
+            return
+        end
+    else
+        c.v = canon(b)
+    end
+    c.b = false
+    c.s = c.n > 0
+end
+
+local function settle(c)
+    if c.v == nil then
+        ripen(c)
+    end
+    if c.b then
+        clear(c)
+    end
+end
+
+-- Has anybody else this container?  What is pending does not hinder any more.
+function M.shared(c)
     if c.b then
         settle(c)
+    end
+    return c.s
+end
+
+function M.value_of(c)
+    if c.v == nil and c.b then
+        ripen(c)
     end
     return c.v
 end
@@ -66,11 +100,11 @@ M.lenient = false
 
 local function undefined(slot)
     local c = slot.c
-    if c.b then
-        settle(c)
-        if c.v ~= nil then
-            return c.v
-        end
+    if c.b and c.v == nil then
+        ripen(c)
+    end
+    if c.v ~= nil then
+        return c.v
     end
     if M.lenient then
         return ""
@@ -105,51 +139,80 @@ function M.peek(slot)
     local c = slot.c
     local v = c.v
     if v == nil and c.b then
-        settle(c)
+        ripen(c)
         return c.v
     end
     return v
 end
 
-local function begin_growing(c, old, more)
-    local b = {n = 2, size = #old + #more, old, more}
-    if b.size > LONGEST then
-        return fail("MAXSTRLEN")
+-- SET of a string, or of the spare draft.
+local function set_text(slot, d)
+    local c = slot.c
+    if type(d) ~= "cdata" then
+        c.v = d
+        return
     end
-    c.b = b
-    c.s = true
-    c.v = nil
+    local old = c.b
+    c.v, c.b, c.s = nil, d, true
+    swap(old)
 end
 
--- X has no value: nil if a growing string is pending, else it is undefined.
+M.set_text = set_text
+
+-- SET X=Y, where there is nothing in Y.c.v.
+function M.set_copy(slot, from)
+    local b = from.c.b
+    if type(b) == "cdata" and look(b) then
+        return set_text(slot, copy(b))
+    elseif type(b) == "number" then
+        return M.set_number(slot, b)
+    end
+    slot.c.v = undefined(from)
+end
+
+-- The value of X, or the draft of it, for one that can take both; X.c.v is nil.
+function M.view(slot)
+    local b = slot.c.b
+    if type(b) == "cdata" and look(b) then
+        return b
+    end
+    return undefined(slot)
+end
+
+-- The same, "" if X is undefined.
+function M.view_or_empty(slot)
+    local b = slot.c.b
+    if type(b) == "cdata" and look(b) then
+        return b
+    end
+    return M.peek(slot) or ""
+end
+
+-- X has no value: nil if it is a draft, else it is undefined.
 function M.pending(slot)
-    if type(slot.c.b) == "table" then
+    if type(slot.c.b) == "cdata" then
         return nil
     end
     return undefined(slot)
 end
 
--- S X=X_more; `more` is a text, `old` X's value as it was before `more` was evaluated, nil: pending in b.
+-- S X=X_more; `old` is X's value as it was before `more` was evaluated, nil: X is a draft.
 function M.append(slot, old, more)
     local c = slot.c
     local b = c.b
-    if c.v == nil and type(b) == "table" and old == nil then
-        local n, size = b.n + 1, b.size + #more
-        if size > LONGEST then
-            return fail("MAXSTRLEN")
-        end
-        b[n], b.n, b.size = more, n, size
+    if c.v == nil and old == nil and type(b) == "cdata" then
+        c.b = grow(b, more)
         return
     end
     old = old or c.v
     if type(old) == "number" then
         old = format("%.0f", old)
     end
-    if #old > GROWS then
-        begin_growing(c, old, more)
-    else
-        c.v = old .. more
+    b = begin_draft(old, more)
+    if c.b then
+        clear(c)
     end
+    c.v, c.b, c.s = nil, b, true
 end
 
 -- ---- sharing
@@ -215,7 +278,7 @@ local function drop(c)
     if c.n > 0 then
         settle(c)
     else
-        c.b, c.s = false, false
+        clear(c)
     end
 end
 
@@ -312,8 +375,7 @@ local function kill(slot)
     local c = slot.c
     c.v, c.a = nil, false
     if c.b then
-        settle(c)
-        c.v = nil
+        clear(c)
     end
 end
 

@@ -36,9 +36,13 @@ end
 -- An integer that is not below 0, with commas: the most frequent, without a text on the way.
 local plain = ffi.new("char[24]")
 
+function F.integer_with_commas(n, room)
+    return tonumber(commas(plain, integer_text(n, plain), room))
+end
+
 local function integer_with_commas(n)
     local room = buffer(48)
-    return ffi.string(room, commas(plain, integer_text(n, plain), room))
+    return ffi.string(room, F.integer_with_commas(n, room))
 end
 
 -- With decimals: the digits, and what is made of them after them in the same buffer.

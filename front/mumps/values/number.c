@@ -257,8 +257,20 @@ static bool nothing(const char *text, size_t n)
     return true;
 }
 
+static int fixed_integer(int64_t v, int decimals, char *out)
+{
+    char *to = out + caret__i64_format(v, out);
+
+    if (decimals > 0)
+        *to++ = '.';
+    memset(to, '0', (size_t)decimals);
+    return (int)(to - out) + decimals;
+}
+
 int caret_mumps__fixed(double x, const char *a, size_t na, int decimals, bool zero, char *out)
 {
+    if (a == NULL && (double)(int64_t)x == x)
+        return fixed_integer((int64_t)x, decimals, out);
     struct caret__dec d;
     char text[CARET__DEC_MAX + 1], *first, *to = out;
     size_t before, after, n;

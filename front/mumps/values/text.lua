@@ -228,21 +228,28 @@ end
 -- Decimals beyond this are refused before anything is computed.
 local MOST_DECIMALS = MAX - 66
 
--- A number with so many decimals, in a field of `width`, in a buffer: where, and how many bytes.  As much
--- again and half as much is free after it.
+-- A number with so many decimals, in a field of `width`, at `room`: how many bytes.
+local function fixed_at(n, width, decimals, room)
+    local code
+    if type(n) == "number" then
+        code = justify(n, nil, 0, width, decimals, room)
+    elseif type(n) == "cdata" then
+        code = justify(0, n.bytes, n.n, width, decimals, room)
+    else
+        code = justify(0, n, #n, width, decimals, room)
+    end
+    if code < 0 then return fail("NUMOFLOW") end
+    return code
+end
+T.fixed_at = fixed_at
+
+-- The same in a buffer: where, and how many bytes.  As much again and half as much is free after it.
 local function in_room(n, width, decimals)
     decimals = int(decimals)
     if decimals < 0 then return fail("JUSTFRACT") end
     if decimals > MOST_DECIMALS then return fail("MAXSTRLEN") end
     local room = buffer((decimals + width + 128) * 3)
-    local code
-    if type(n) == "number" then
-        code = justify(n, nil, 0, width, decimals, room)
-    else
-        code = justify(0, n, #n, width, decimals, room)
-    end
-    if code < 0 then return fail("NUMOFLOW") end
-    return room, code
+    return room, fixed_at(n, width, decimals, room)
 end
 T.fixed_in_room = in_room
 
