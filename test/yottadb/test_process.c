@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
 
 static void in_child(int (*f)(void), int want)
@@ -82,6 +83,15 @@ static int write_and_end(void)
     return 7;
 }
 
+static atomic_int writers; /* threads whose first call has come back */
+
+/* Until n threads have. */
+static void wait_for_writers(int n)
+{
+    while (atomic_load(&writers) < n)
+        usleep(1000);
+}
+
 static void *write_on(void *arg)
 {
     ydb_buffer_t v = b("^busy"), s, value = b("x");
@@ -91,6 +101,8 @@ static void *write_on(void *arg)
     for (int i = 0; rc == YDB_OK; i++) {
         s = bytes(text, (size_t)snprintf(text, sizeof text, "%d", i % 1000));
         rc = ydb_set_s(&v, 1, &s, &value);
+        if (i == 0)
+            atomic_fetch_add(&writers, 1);
     }
     *(int *)arg = rc;
     return NULL;
@@ -100,8 +112,11 @@ static void *write_on(void *arg)
 static int hold_on(void *arg)
 {
     (void)arg;
-    while (set_text("^busy", "in a transaction") != YDB_ERR_CALLINAFTERXIT)
+    for (int i = 0; set_text("^busy", "in a transaction") != YDB_ERR_CALLINAFTERXIT; i++) {
+        if (i == 0)
+            atomic_fetch_add(&writers, 1);
         usleep(1000);
+    }
     return YDB_OK;
 }
 
@@ -119,7 +134,7 @@ static int exit_beside_threads(void)
 
     for (int i = 0; i < 4; i++)
         NEED(pthread_create(&t[i], NULL, i < 3 ? write_on : transact_on, &rc[i]) == 0);
-    usleep(30000);
+    wait_for_writers(4);
     NEED(ydb_exit() == YDB_OK);
     for (int i = 0; i < 4; i++) {
         pthread_join(t[i], NULL);
@@ -135,7 +150,7 @@ static int end_beside_threads(void)
 
     for (int i = 0; i < 4; i++)
         NEED(pthread_create(&t, NULL, i < 3 ? write_on : transact_on, &rc) == 0);
-    usleep(20000);
+    wait_for_writers(4);
     return 7;
 }
 
