@@ -1,6 +1,5 @@
 %DH ; %DH, a decimal number, to hexadecimal; %DL digits, 8 if there is no %DL.
- SET %DL=$GET(%DL,8)
- SET %DH=$$FUNC(%DH,%DL)
+ SET %DH=$$FUNC(%DH,$GET(%DL,8))
  QUIT
 INT ; asked for
  NEW %DL

@@ -1,6 +1,5 @@
 %DO ; %DO, a decimal number, to octal; %DL digits, 12 if there is no %DL.
- SET %DL=$GET(%DL,12)
- SET %DO=$$FUNC(%DO,%DL)
+ SET %DO=$$FUNC(%DO,$GET(%DL,12))
  QUIT
 INT ; asked for
  NEW %DL
