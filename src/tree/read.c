@@ -329,7 +329,6 @@ int caret__seek(struct caret__view *v, const uint8_t *key, size_t len, struct ca
     const struct caret__way *way = caret__ways_lead(v, key, len, at);
 
     if (way != NULL) {
-        caret__page_ask(at->page);
         int rc = way->level == 1 ? end_in_leaf(v, key, len, at, NULL) : seek_below(v, key, len, at);
         if (caret__likely(rc == CARET_OK))
             return rc;

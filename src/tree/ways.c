@@ -17,10 +17,14 @@
  * A version says the range of a page, too (docs/engine.md, I2), and is never had twice.  The version was not above
  * log_applied when the page was copied, so it is not now.
  *
- * A page is copied when descents have come to it SEEN times, with one version, and to no other that belongs
- * into its slot: not while it is changed all the time, and in a large tree only what is near the root, and what is used
- * most.  A way that still holds gives its slot up to a page of a higher level; or when another page was met there
- * STALE times, as pages that nobody comes to any more hold for ever.
+ * A page is copied when descents have come to it SEEN times, with one version; what comes to another page of its slot
+ * takes half a time back: not while it is changed all the time.  A way that still holds gives its slot up to a page of
+ * a higher level; or when another page was met there STALE times, as pages that nobody comes to any more hold for ever.
+ * There is room for all inner pages of a tree, up to MOST; what is found not to hold any more is used again.
+ *
+ * Beside each child is a guess where it is: of an inner page its way, so that no slot is waited for; of a leaf its
+ * place, so that it is asked for at once and comes together with its entry of the page table.  Nothing is read by a
+ * guess that is wrong: a way tells which page it is of, and a leaf is looked for by step 4 all the same.
  *
  * Ways are of plain descents in the database itself: not of snapshots, of a reader that only observes, or of locals.
  */
@@ -28,35 +32,66 @@
 
 #include <stdlib.h>
 
-#define LINE 64u
+#include "base/area.h"
+#include "shm/memory.h"
 
 #ifdef CARET_SMALL
 #define DESCENTS 4u
 #define SEEN     2u
+#define FEWEST   16u
+#define MOST     128u
 #else
-#define DESCENTS 256u /* before the first page is copied: few sessions look for so much; arbitrary */
-#define SEEN     8u   /* to copy one takes as long as some ten descents through it */
+#define DESCENTS 256u  /* before the first page is copied: few sessions look for so much; arbitrary */
+#define SEEN     32u   /* to copy one takes as long as some ten descents through it */
+#define FEWEST   512u  /* ways; powers of two; arbitrary */
+#define MOST     8192u /* 28 MB, and enough for a million leaves or two */
 #endif
+#define A_WAY 128u /* there is one for so many pages of the file: an inner page has some 190 children */
 #define STALE 256u /* arbitrary */
 
 void caret__ways_destroy(struct caret__ways *w)
 {
-    for (unsigned i = 0; w->slot != NULL && i < CARET__WAY_SLOTS; i++)
-        free(w->slot[i].way);
+    if (w->way != NULL)
+        caret__area_free(w->way, w->most * sizeof *w->way);
     free(w->slot);
     *w = (struct caret__ways){0};
 }
 
-/* Another store, or the first one. */
-static bool begin(struct caret__ways *w, uint64_t owner)
+/* For how many there is use, and for sixteen times as many memory. */
+static unsigned how_many(uint32_t pages)
 {
-    if (w->slot != NULL)
+    unsigned n = FEWEST;
+
+    while (n < MOST && n < pages / A_WAY)
+        n *= 2;
+    while (n > FEWEST && !caret__memory_has(16 * n * sizeof(struct caret__way)))
+        n /= 2;
+    return n;
+}
+
+static bool make(struct caret__ways *w, const struct caret__pager *pg)
+{
+    w->pages = pg->ts->npages;
+    w->most = how_many(w->pages);
+    w->shift = 31u - (unsigned)__builtin_ctz(w->most); /* two slots for a way */
+    w->slot = calloc(2 * (size_t)w->most, sizeof *w->slot);
+    w->way = caret__area_resize(NULL, 0, w->most * sizeof *w->way);
+    if (w->slot == NULL || w->way == NULL)
         caret__ways_destroy(w);
-    if (++w->descents < DESCENTS)
-        return false;
-    w->slot = calloc(CARET__WAY_SLOTS, sizeof *w->slot);
-    w->owner = w->slot != NULL ? owner : 0;
-    return w->slot != NULL;
+    else
+        w->owner = pg->id;
+    return w->owner == pg->id;
+}
+
+/* Another store, the first one, or a tree that has grown; else nothing begins. */
+static bool begin(struct caret__ways *w, const struct caret__pager *pg)
+{
+    if (caret__likely(w->owner == pg->id && pg->ts->npages / 2 <= w->pages))
+        return true;
+    unsigned descents = w->owner == 0 || w->owner == pg->id ? w->descents + 1 : 1;
+    caret__ways_destroy(w);
+    w->descents = descents;
+    return descents >= DESCENTS && make(w, pg);
 }
 
 /* Bytes that all separators begin with: what the first and the last have in common.  A page's own prefix can be
@@ -111,44 +146,79 @@ static bool whole(const struct caret__view *v, const struct caret__way *w)
     return true;
 }
 
-static void put(struct caret__view *v, struct caret__way_slot *slot, const struct caret__at *at)
+/* Where the leaves are, or that nobody knows which are the ways below. */
+static void guess(const struct caret__view *v, struct caret__way *w)
 {
-    if (slot->way == NULL &&
-        (slot->way = aligned_alloc(LINE, caret__align_up(sizeof *slot->way, LINE))) == NULL)
+    for (unsigned i = 0; i <= w->count; i++) {
+        struct caret__way_group *g = &w->group[i / CARET__BELOW];
+        const struct caret__pte *pte = &v->pg->ptab[g->child[i % CARET__BELOW]];
+        uint64_t word = w->level == 1 ? atomic_load_explicit(&pte->word, memory_order_relaxed) : 0;
+        g->guess[i % CARET__BELOW] = (uint32_t)(word >> 32);
+    }
+}
+
+static void put(struct caret__view *v, struct caret__way *way, const struct caret__at *at)
+{
+    way->at.pgno = 0;
+    if (!copy(way, at->page) || !caret__at_unchanged(v, at) || !whole(v, way))
         return;
-    slot->way->at.pgno = 0; /* of no page */
-    if (copy(slot->way, at->page) && caret__at_unchanged(v, at) && whole(v, slot->way))
-        slot->way->at = *at;
+    guess(v, way);
+    way->at = *at;
+}
+
+/* A way for a slot that has none: one that does not hold, or a new one; NULL: there is none.  must: take any. */
+static struct caret__way *take(struct caret__view *v, struct caret__way_slot *slot, bool must)
+{
+    struct caret__ways *w = v->ways;
+    struct caret__way *way = &w->way[w->hand];
+
+    if (w->used != 0 &&
+        ((must && w->used == w->most) || way->at.pgno == 0 || !caret__at_unchanged(v, &way->at)))
+        way->slot->way = NULL;
+    else
+        way = w->used < w->most ? &w->way[w->used++] : NULL;
+    w->hand = (w->hand + 1) % caret__max(w->used, 1);
+    if (way != NULL) {
+        way->slot = slot;
+        slot->way = way;
+    }
+    return way;
 }
 
 void caret__ways_learn(struct caret__view *v, const struct caret__at *at)
 {
     struct caret__ways *w = v->ways;
 
-    if (caret__unlikely(w->owner != v->pg->id) && !begin(w, v->pg->id))
+    if (!begin(w, v->pg))
         return;
     struct caret__way_slot *slot = caret__way_slot(w, at->pgno);
+    if (slot->pgno != at->pgno && slot->seen != 0) {
+        slot->seen--;
+        return;
+    }
     if (slot->pgno != at->pgno || slot->version != at->version) {
         slot->pgno = at->pgno;
         slot->version = at->version;
         slot->seen = 0;
     }
-    if (++slot->seen < SEEN)
+    slot->seen += 2;
+    if (slot->seen < 2 * SEEN)
         return;
-    const struct caret__way *had = slot->way;
+    struct caret__way *had = slot->way;
     bool used = had != NULL && had->at.pgno != 0 && had->at.pgno != at->pgno &&
                 caret__at_unchanged(v, &had->at) && had->level >= caret__racy8(&at->page->level);
-    if (used && slot->seen < STALE)
+    if (used && slot->seen < 2 * STALE)
+        return;
+    if (had == NULL && (had = take(v, slot, slot->seen >= 2 * STALE)) == NULL)
         return;
     slot->seen = 0;
-    put(v, slot, at);
+    put(v, had, at);
 }
 
-uint32_t caret__way_child_slow(const struct caret__view *v, const struct caret__way *w, const uint8_t *key,
-                               size_t len)
+unsigned caret__way_find_slow(const struct caret__view *v, const struct caret__way *w, const uint8_t *key,
+                              size_t len)
 {
-    const struct caret__page *p = caret__page_at(v->pg, w->at.pgno, w->at.word);
-    uint32_t child = caret__page_child(p, caret__page_child_index(p, key, len));
+    unsigned i = caret__page_child_index(caret__page_at(v->pg, w->at.pgno, w->at.word), key, len);
 
-    return child < v->pg->max_pages && child < v->pg->ts->npages ? child : 0;
+    return i <= w->count ? i : CARET__WAY_NOWHERE;
 }

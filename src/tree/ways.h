@@ -7,31 +7,31 @@
 #include "page/below.h"
 #include "tree/tree.h"
 
-#ifdef CARET_SMALL
-#define CARET__WAY_SLOTS 64u
-#else
-#define CARET__WAY_SLOTS 512u /* a power of two; arbitrary: of 30 pages one lies where another does */
-#endif
-#define CARET__WAY_PREFIX 80u /* pages with longer ones are not copied */
+#define CARET__WAY_PREFIX 72u /* pages with longer ones are not copied */
 #define CARET__WAY_GROUPS ((CARET__PAGE_USABLE / (10u + CARET__CHILD_LEN) + 1u) / CARET__BELOW + 1u)
 #define CARET__WAY_MOST   (CARET__BELOW * CARET__WAY_GROUPS) /* children */
 
-/* Sixteen separators, in a line, and the children before them, in the next. */
+/* Sixteen separators, in a line, the children before them, in the next, and guesses where these are, in the third: of a
+ * leaf its place, as the page table has it; of an inner page the number of its way, from 1 on, or 0. */
 struct caret__way_group {
     uint32_t head[CARET__BELOW];  /* UINT32_MAX after the last one */
     uint32_t child[CARET__BELOW]; /* page numbers */
+    uint32_t guess[CARET__BELOW];
 };
 
-/* An inner page.  Four lines of it tell which child holds a key: what every search needs, hints, a group. */
+/* An inner page.  Five lines of it tell which child holds a key: what every search needs, hints, a group. */
 struct caret__way {
-    struct caret__at at;  /* which page, as of when; at.page is not used */
-    uint16_t count, plen; /* separators; bytes of their prefix */
+    struct caret__at at;          /* which page, as of when; at.pgno 0: none; at.page is not used */
+    struct caret__way_slot *slot; /* that leads here */
+    uint16_t count, plen;         /* separators; bytes of their prefix */
     uint8_t level;
     uint8_t prefix[CARET__WAY_PREFIX];
     uint32_t hint[CARET__BELOW]; /* the last head of each group but the last */
     struct caret__way_group group[CARET__WAY_GROUPS];
 };
 _Static_assert(CARET__WAY_GROUPS <= CARET__BELOW + 1u, "a hint for each group but the last");
+_Static_assert(offsetof(struct caret__way, group) % 64 == 0 && sizeof(struct caret__way) % 64 == 0,
+               "in lines");
 
 struct caret__way_slot {
     struct caret__way *way; /* NULL before the first one */
@@ -40,11 +40,18 @@ struct caret__way_slot {
     unsigned seen;          /* and how often, in a row */
 };
 
+#define CARET__WAY_NOWHERE UINT32_MAX
+
 /* Of one session; nobody else looks at it. */
 struct caret__ways {
     uint64_t owner;               /* id of the store they are of */
-    struct caret__way_slot *slot; /* CARET__WAY_SLOTS; NULL before the first descents */
-    unsigned descents;            /* before that */
+    struct caret__way_slot *slot; /* 2^32 >> shift; NULL before the first descents */
+    struct caret__way *way;
+    unsigned most, used; /* ways: room, and those that were taken */
+    unsigned hand;       /* of these the next that is looked at, when one is to be taken again */
+    unsigned shift;
+    uint32_t pages;    /* npages when all that was made */
+    unsigned descents; /* before that */
 };
 
 void caret__ways_destroy(struct caret__ways *w);
@@ -54,7 +61,7 @@ void caret__ways_learn(struct caret__view *v, const struct caret__at *at);
 
 static inline struct caret__way_slot *caret__way_slot(const struct caret__ways *w, uint32_t pgno)
 {
-    return &w->slot[pgno * 2654435769u / (UINT32_MAX / CARET__WAY_SLOTS + 1u)]; /* 2^32 by the golden ratio */
+    return &w->slot[pgno * 2654435769u >> w->shift]; /* 2^32 by the golden ratio */
 }
 
 /* Is the way that page, and is the page what it was when it was copied? */
@@ -73,27 +80,27 @@ static inline bool caret__way_unchanged(const struct caret__view *v, const struc
     return CARET_SEEDED("way_unchecked") || caret__at_unchanged(v, &way->at);
 }
 
-/* The child whose range holds the key; 0: the heads do not tell. */
-static inline __attribute__((always_inline)) uint32_t caret__way_child(const struct caret__way *w,
-                                                                       const uint8_t *key, size_t len)
+/* Which child's range holds the key; CARET__WAY_NOWHERE: the heads do not tell. */
+static inline __attribute__((always_inline)) unsigned caret__way_find(const struct caret__way *w,
+                                                                      const uint8_t *key, size_t len)
 {
     unsigned plen = w->plen, i;
     int c = plen != 0 ? caret__racy_cmp(w->prefix, key, plen < len ? plen : len) : 0;
 
-    if (caret__unlikely(c != 0 || len < plen)) {
-        i = c < 0 ? w->count : 0;
-        return w->group[i / CARET__BELOW].child[i % CARET__BELOW];
-    }
+    if (caret__unlikely(c != 0 || len < plen))
+        return c < 0 ? w->count : 0;
     uint32_t head = caret__key_head_behind(key + plen, len - plen, plen);
-    const struct caret__way_group *g = &w->group[caret__below(w->hint, head)];
+    unsigned group = caret__below(w->hint, head);
+    const struct caret__way_group *g = &w->group[group];
     __builtin_prefetch(g->child);
+    __builtin_prefetch(g->guess);
     i = caret__below(g->head, head);
-    return caret__likely(g->head[i] != head) ? g->child[i] : 0;
+    return caret__likely(g->head[i] != head) ? group * CARET__BELOW + i : CARET__WAY_NOWHERE;
 }
 
-/* The same by the page itself, to be validated; 0: torn, or damaged. */
-uint32_t caret__way_child_slow(const struct caret__view *v, const struct caret__way *w, const uint8_t *key,
-                               size_t len);
+/* The same by the page itself, to be validated; CARET__WAY_NOWHERE: torn, or damaged. */
+unsigned caret__way_find_slow(const struct caret__view *v, const struct caret__way *w, const uint8_t *key,
+                              size_t len);
 
 /* Have all of it come nearer, or stay near: what of it this search does not look at, the next one will, and the leaves
  * that come between would push it out of the second cache. */
@@ -105,8 +112,44 @@ static inline __attribute__((always_inline)) void caret__way_ask(const struct ca
     }
 }
 
-/* Steps 1 to 4: `at` is the page that the ways lead to, as it is read by read.c.  The last of them, or NULL: descend
- * from the root. */
+/* The way of a child, which may be of another page by now; NULL: there is none. */
+static inline struct caret__way *caret__way_below(const struct caret__ways *w, uint32_t page, uint32_t *guess)
+{
+    if (caret__likely(*guess - 1u < w->used && w->way[*guess - 1u].at.pgno == page))
+        return &w->way[*guess - 1u];
+    struct caret__way *way = caret__way_slot(w, page)->way;
+    *guess = way != NULL ? (uint32_t)(way - w->way) + 1 : 0;
+    return way;
+}
+
+/* Ask for a leaf where it was last, while its entry of the page table comes. */
+static inline __attribute__((always_inline)) void caret__way_ask_leaf(const struct caret__pager *pg,
+                                                                      uint32_t page, uint32_t guess)
+{
+    if (guess != 0 || pg->file != NULL)
+        caret__page_ask(caret__page_at(pg, page, (uint64_t)guess << 32));
+}
+
+/* Step 4. */
+static inline __attribute__((always_inline)) bool caret__way_end(struct caret__view *v,
+                                                                 const struct caret__way *way, uint32_t page,
+                                                                 uint32_t *guess, struct caret__at *at)
+{
+    CARET_FAULT("way_end");
+    if (!caret__at_meet(v, page, at) || !caret__way_unchanged(v, way))
+        return false;
+    uint32_t place = (uint32_t)(at->word >> 32);
+    if (way->level != 1) {
+        caret__page_ask(at->page);
+    } else if (caret__unlikely(*guess != place)) {
+        caret__page_ask(at->page);
+        *guess = place;
+    }
+    return true;
+}
+
+/* Steps 1 to 4: `at` is the page that the ways lead to, as it is read by read.c, and it has been asked for.  The last
+ * of them, or NULL: descend from the root. */
 static inline __attribute__((always_inline)) const struct caret__way *
 caret__ways_lead(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at)
 {
@@ -115,21 +158,27 @@ caret__ways_lead(struct caret__view *v, const uint8_t *key, size_t len, struct c
     if (ways == NULL || ways->owner != v->pg->id)
         return NULL;
     uint32_t page = atomic_load_explicit(&v->pg->ts->root, memory_order_acquire);
-    const struct caret__way *way = caret__way_slot(ways, page)->way;
+    struct caret__way *way = caret__way_slot(ways, page)->way;
     if (!caret__way_holds(v, way, page) ||
         atomic_load_explicit(&v->pg->ts->root, memory_order_acquire) != page)
         return NULL;
     for (;;) {
         if (way->level == 1)
             caret__way_ask(way);
-        page = caret__way_child(way, key, len);
-        if (caret__unlikely(page == 0) && (page = caret__way_child_slow(v, way, key, len)) == 0)
+        unsigned i = caret__way_find(way, key, len);
+        if (caret__unlikely(i == CARET__WAY_NOWHERE) &&
+            (i = caret__way_find_slow(v, way, key, len)) == CARET__WAY_NOWHERE)
             return NULL;
-        const struct caret__way *next = way->level > 1 ? caret__way_slot(ways, page)->way : NULL;
-        if (!caret__way_holds(v, next, page) || next->level >= way->level) { /* as in a damaged tree */
-            CARET_FAULT("way_end");
-            return caret__at_meet(v, page, at) && caret__way_unchanged(v, way) ? way : NULL;
-        }
+        struct caret__way_group *g = &way->group[i / CARET__BELOW];
+        uint32_t *guess = &g->guess[i % CARET__BELOW];
+        struct caret__way *next = NULL;
+        page = g->child[i % CARET__BELOW];
+        if (way->level > 1)
+            next = caret__way_below(ways, page, guess);
+        else
+            caret__way_ask_leaf(v->pg, page, *guess);
+        if (!caret__way_holds(v, next, page) || next->level >= way->level) /* as in a damaged tree */
+            return caret__way_end(v, way, page, guess, at) ? way : NULL;
         if (!caret__way_unchanged(v, way))
             return NULL;
         way = next;

@@ -124,6 +124,57 @@ static void ways_are_of_one_store(void **state)
     store_close(&s[1]);
 }
 
+/* Of all ways, as if everything had moved since. */
+static void guess_anything(struct store *s)
+{
+    for (unsigned i = 0; i < ways.used; i++)
+        for (unsigned k = 0; k < CARET__WAY_MOST; k++)
+            ways.way[i].group[k / CARET__BELOW].guess[k % CARET__BELOW] = caret__rand_below(&s->rng, 40);
+}
+
+static void a_guess_that_is_wrong_leads_nowhere(void **state)
+{
+    (void)state;
+    for (unsigned is_shared = 0; is_shared < 2; is_shared++) {
+        struct store s;
+        uint8_t key[CARET__KEY_MAX];
+        begin(&s, is_shared, 65);
+        for (unsigned i = 0; i < 6000; i++) {
+            if (i % 50 == 0)
+                guess_anything(&s);
+            find(&s, key, some_key(&s, key));
+        }
+        assert_true(ways.used > 0);
+        caret__ways_destroy(&ways);
+        store_close(&s);
+    }
+}
+
+/* Ways of pages that are no more are used again: a tree that moves to other pages each time takes no more of them. */
+static void ways_that_do_not_hold_are_used_again(void **state)
+{
+    struct store s;
+    uint8_t key[CARET__KEY_MAX];
+    unsigned led = 0;
+
+    (void)state;
+    begin(&s, true, 66);
+    for (unsigned i = 0; i < 40000; i++) {
+        if (i % 2000 == 0) {
+            store_freeze(&s);
+            store_change(&s, 1500, 200);
+            led = 0;
+        }
+        led += find(&s, key, some_key(&s, key));
+        assert_true(ways.used <= ways.most);
+    }
+    assert_true(led > 700);
+    for (unsigned i = 0; i < ways.used; i++)
+        assert_ptr_equal(ways.way[i].slot->way, &ways.way[i]);
+    caret__ways_destroy(&ways);
+    store_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +182,8 @@ int main(void)
         cmocka_unit_test(most_descents_begin_there),
         cmocka_unit_test(pages_that_change_all_the_time_are_not_copied),
         cmocka_unit_test(ways_are_of_one_store),
+        cmocka_unit_test(a_guess_that_is_wrong_leads_nowhere),
+        cmocka_unit_test(ways_that_do_not_hold_are_used_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
