@@ -273,9 +273,19 @@ static bool is_appended(caret_session *s, const struct caret__at *at, const stru
     return caret__appends(edge, &s->global, at, op->key, op->klen);
 }
 
+/* Is the key that is to be inserted before all of its leaf's after that of the set before, which belongs there? */
+static bool is_after(const struct caret__at *at, const struct caret__op_view *last,
+                     const struct caret__op_view *op)
+{
+    if (at->pos != 0 || caret__page_count(at->page) == 0)
+        return false;
+    int cmp = memcmp(op->key, last->key, caret__min(op->klen, last->klen));
+    return cmp > 0 || (cmp == 0 && op->klen > last->klen);
+}
+
 /* Is the key of a set in the leaf of the one before, beside it?  Then the spot is made to tell it.  To be validated. */
-static bool is_beside(caret_session *s, const struct caret__spot *last, struct caret__spot *spot,
-                      const struct caret__op_view *op)
+static bool is_beside(caret_session *s, const struct caret__spot *last, const struct caret__op_view *before,
+                      struct caret__spot *spot, const struct caret__op_view *op)
 {
     struct caret__at at;
     if (!caret__at_recall(&s->global, &at, last->pgno, last->version))
@@ -283,7 +293,8 @@ static bool is_beside(caret_session *s, const struct caret__spot *last, struct c
     at.pos = caret__page_find_around(at.page, last->pos, op->key, op->klen, &at.found);
     if (at.pos == CARET__PAGE_NOWHERE)
         return false;
-    if (!caret__within(at.page, at.pos, at.found) && (at.pos != last->pos || !is_appended(s, &at, op)))
+    if (!caret__within(at.page, at.pos, at.found) && !is_after(&at, before, op) &&
+        (at.pos != last->pos || !is_appended(s, &at, op)))
         return false;
     *spot = (struct caret__spot){at.version, at.pgno, (uint16_t)at.pos, at.found, 0};
     return true;
@@ -293,18 +304,19 @@ static bool is_beside(caret_session *s, const struct caret__spot *last, struct c
 static int find_places(caret_session *s, struct caret__batch *b)
 {
     CARET__ASSERT(!caret__writer_held(s->e->sh));
-    struct caret__op_view op;
+    struct caret__op_view op, last = {0};
     struct caret__leaf *l;
     struct caret__at at;
     uint32_t off = CARET__REC_HEAD;
     unsigned strays = 0;
 
-    for (uint32_t i = 0; caret__record_op(b->rec, b->size + CARET__REC_TAIL, &off, &op) == 1; i++) {
+    for (uint32_t i = 0; caret__record_op(b->rec, b->size + CARET__REC_TAIL, &off, &op) == 1;
+         i++, last = op) {
         struct caret__spot *spot = &b->spots[i];
         if (i < b->nspots && spot->version != 0 &&
             caret__at_recall(&s->global, &at, spot->pgno, spot->version))
             continue;
-        if (i != 0 && strays < CARET__STRAYS && is_beside(s, spot - 1, spot, &op))
+        if (i != 0 && strays < CARET__STRAYS && is_beside(s, spot - 1, &last, spot, &op))
             continue;
         strays++;
         int rc = caret__find_leaf(&s->leaves, &s->global, op.key, op.klen, &at, &l);

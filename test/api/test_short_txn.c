@@ -351,6 +351,26 @@ static void sets_in_place_save_in_the_area_of_their_process(void **state)
     close_all();
 }
 
+/* Keys that go before all of a leaf's: upwards, as the items that are pushed in front of a list, which are found beside
+ * each other; downwards; in no order. */
+static void keys_come_before_all_of_a_leaf(void **state)
+{
+    (void)state;
+    open_empty();
+    caret__rand_seed(&rng, 9);
+    for (unsigned first = KEYS, n = 1; first > 40; n = 1 + below(40)) {
+        first -= n;
+        OK(caret_begin(s, 0));
+        for (unsigned i = 0; i < n; i++)
+            set(first + (first % 3 == 0 ? i * 7 % n : first % 3 == 1 ? n - 1 - i : i), 20);
+        if (first % 5 == 0)
+            set(first + below(KEYS - first), 20);
+        OK(caret_commit(s));
+    }
+    check_all();
+    close_all();
+}
+
 #ifdef CARET_FAULTS
 /* Values that stay as long as they are take no room, however many of a leaf are set. */
 static void full_leaves_are_changed_in_place(void **state)
@@ -485,6 +505,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_smallest_arena_holds_a_few_sets),
         cmocka_unit_test(an_empty_value_is_the_first_that_is_read),
         cmocka_unit_test(sets_in_place_save_in_the_area_of_their_process),
+        cmocka_unit_test(keys_come_before_all_of_a_leaf),
 #ifdef CARET_FAULTS
         cmocka_unit_test(full_leaves_are_changed_in_place),
         cmocka_unit_test(deletes_are_done_in_place),
