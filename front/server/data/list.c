@@ -74,13 +74,27 @@ int serve__list_set(struct serve__call *q, const struct serve__list *l, int64_t 
     return rc == CARET_OK ? caret_put(q->s, &n.node, value.data, value.len, 0, NULL, NULL) : rc;
 }
 
-int serve__list_push(struct serve__call *q, struct serve__list *l, enum serve__end end, caret_slice value)
+/* Set an element that is not there yet. */
+static int set_new(struct serve__call *q, const struct serve__list *l, int64_t index, caret_slice value)
 {
     caret_node_buf n;
-    l->first -= end == SERVE__LEFT;
-    l->k.count++;
-    int rc = element(l, &n, end == SERVE__LEFT ? 0 : serve__list_len(l) - 1);
+    int rc = element(l, &n, index);
     return rc == CARET_OK ? caret_set(q->s, &n.node, value.data, value.len) : rc;
+}
+
+/* Make room for n more at an end: the index of the first of them. */
+static int64_t lengthen(struct serve__list *l, enum serve__end end, int64_t n)
+{
+    int64_t len = serve__list_len(l);
+    l->first -= end == SERVE__LEFT ? n : 0;
+    l->k.count += (uint64_t)n;
+    return end == SERVE__LEFT ? 0 : len;
+}
+
+int serve__list_push(struct serve__call *q, struct serve__list *l, enum serve__end end, caret_slice value)
+{
+    int64_t at = lengthen(l, end, 1);
+    return set_new(q, l, at, value);
 }
 
 int serve__list_drop(struct serve__call *q, struct serve__list *l, enum serve__end end, int64_t n)
@@ -189,14 +203,27 @@ static void tell_push(struct serve__call *q, const struct serve__list *l, enum s
     serve__ready(q, l->k.name);
 }
 
+/* Set the arguments of a push, from the third on, as the elements from *at on.  Those of the left end are set from the
+ * last one on: each comes after the one before it then, where the engine looks first, and not before all of a page. */
+static int set_pushed(struct serve__call *q, const struct serve__list *l, enum serve__end end, int64_t *at,
+                      int argc, const caret_slice *argv)
+{
+    int rc = CARET_OK;
+    for (int i = 2; rc == CARET_OK && i < argc; i++)
+        rc = set_new(q, l, (*at)++, argv[end == SERVE__LEFT ? argc + 1 - i : i]);
+    return rc;
+}
+
 static int push(struct serve__call *q, enum serve__end end, bool only_there)
 {
     struct serve__list l;
     int rc = serve__list_change(q, &l, q->argv[1]);
     if (rc == CARET_OK && only_there && !l.k.exists)
         return serve__integer(q, 0);
-    for (int i = 2; rc == CARET_OK && i < q->argc; i++)
-        rc = serve__list_push(q, &l, end, q->argv[i]);
+    if (rc != CARET_OK)
+        return rc;
+    int64_t at = lengthen(&l, end, q->argc - 2);
+    rc = set_pushed(q, &l, end, &at, q->argc, q->argv);
     if (rc == CARET_OK)
         rc = serve__list_save(q, &l);
     if (rc != CARET_OK)
@@ -282,18 +309,29 @@ int serve__cmd_rpop(struct serve__call *q)
 
 /* --------------------------------------------------------------- many of them */
 
+static int64_t pushed(const struct serve__row_of *m)
+{
+    int64_t n = 0;
+    for (unsigned i = 0; i < m->n; i++)
+        n += m->argc[i] - 2;
+    return n;
+}
+
 static int push_many(struct serve__row_of *m, struct serve__list *l, enum serve__end end)
 {
+    int64_t len = serve__list_len(l), at = lengthen(l, end, pushed(m));
     int rc = CARET_OK;
     for (unsigned i = 0; rc == CARET_OK && i < m->n; i++) {
-        for (int k = 2; rc == CARET_OK && k < m->argc[i]; k++)
-            rc = serve__list_push(&m->q, l, end, m->argv[i][k]);
-        if (rc == CARET_OK && !l->k.exists) /* that it is new is told first */
-            rc = serve__list_save(&m->q, l);
-        tell_push(&m->q, l, end, m->argc[i] - 2);
-        serve__integer(&m->q, serve__list_len(l));
+        unsigned next = end == SERVE__LEFT ? m->n - 1 - i : i;
+        rc = set_pushed(&m->q, l, end, &at, m->argc[next], m->argv[next]);
     }
-    return rc == CARET_OK ? serve__list_save(&m->q, l) : rc;
+    if (rc == CARET_OK) /* that it is new is told first */
+        rc = serve__list_save(&m->q, l);
+    for (unsigned i = 0; rc == CARET_OK && i < m->n; i++) {
+        tell_push(&m->q, l, end, m->argc[i] - 2);
+        serve__integer(&m->q, len += m->argc[i] - 2);
+    }
+    return rc;
 }
 
 static int pop_many(struct serve__row_of *m, struct serve__list *l, enum serve__end end)
