@@ -10,16 +10,8 @@
 
 enum { FIRST = 512 };
 
-bool serve__buffer_grow(struct serve__buffer *b, size_t more)
+static bool resize(struct serve__buffer *b, size_t cap)
 {
-    if (b->failed || more > PTRDIFF_MAX - b->len) {
-        b->failed = true;
-        return false;
-    }
-    size_t want = b->len + more;
-    size_t cap = b->cap < FIRST ? FIRST : b->cap;
-    while (cap < want)
-        cap = cap > want / 2 ? want + want / 8 : cap * 2;
     char *data = realloc(b->data, cap);
     if (data == NULL) {
         b->failed = true;
@@ -28,6 +20,28 @@ bool serve__buffer_grow(struct serve__buffer *b, size_t more)
     b->data = data;
     b->cap = cap;
     return true;
+}
+
+static bool may_grow(struct serve__buffer *b, size_t more)
+{
+    b->failed = b->failed || more > PTRDIFF_MAX - b->len;
+    return !b->failed;
+}
+
+bool serve__buffer_grow(struct serve__buffer *b, size_t more)
+{
+    if (!may_grow(b, more))
+        return false;
+    size_t want = b->len + more;
+    size_t cap = b->cap < FIRST ? FIRST : b->cap;
+    while (cap < want)
+        cap = cap > want / 2 ? want + want / 8 : cap * 2;
+    return resize(b, cap);
+}
+
+bool serve__buffer_grow_to_fit(struct serve__buffer *b, size_t more)
+{
+    return may_grow(b, more) && resize(b, b->len + more);
 }
 
 void serve__buffer_free(struct serve__buffer *b)

@@ -21,6 +21,9 @@ struct serve__buffer {
 /* Room for `more` bytes after `len`.  false: there is none, and the buffer has failed. */
 bool serve__buffer_grow(struct serve__buffer *b, size_t more);
 
+/* The same, and none for what may follow. */
+bool serve__buffer_grow_to_fit(struct serve__buffer *b, size_t more);
+
 void serve__buffer_free(struct serve__buffer *b);
 
 static inline bool serve__buffer_room(struct serve__buffer *b, size_t more)

@@ -437,24 +437,26 @@ static void compact(struct serve__conn *c)
     c->parser.start = 0;
 }
 
-static __attribute__((noinline)) bool make_more_room(struct serve__conn *c, size_t more)
+static __attribute__((noinline)) bool make_more_room(struct serve__conn *c, size_t more, bool fit)
 {
     uintptr_t old = (uintptr_t)c->in.data;
-    if (!serve__buffer_grow(&c->in, more))
+    if (!(fit ? serve__buffer_grow_to_fit : serve__buffer_grow)(&c->in, more))
         return false;
     serve__parse_moved(&c->args, c->parser.first, (const char *)old, c->in.data);
     return true;
 }
 
-/* Room to read to: more than usual for the rest of a large argument. */
+/* Room to read to: more than usual for the rest of a large argument, and none for what comes after it, so that a client
+ * takes what the argument does (client_memory.c). */
 static inline __attribute__((always_inline)) bool make_room(struct serve__conn *c)
 {
     size_t more = READ_BYTES;
-    if (c->parser.left > 0 && c->parser.bulk > READ_BYTES / 2) {
+    bool large = c->parser.left > 0 && c->parser.bulk > READ_BYTES / 2;
+    if (large) {
         size_t missing = (size_t)c->parser.bulk + 2 - (c->in.len - c->parser.at);
         more = missing < 2 * c->in.len + READ_BYTES ? missing : 2 * c->in.len + READ_BYTES;
     }
-    return c->in.cap - c->in.len >= more || make_more_room(c, more);
+    return c->in.cap - c->in.len >= more || make_more_room(c, more, large);
 }
 
 /* Records, as many as OpenSSL has read, or a usual amount of bytes (T1 of tls.h). */

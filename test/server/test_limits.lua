@@ -177,12 +177,13 @@ case("an idle connection has at most 1 KiB", function(c)
     if each > 1024 then error(("%d bytes of each"):format(each)) end
 end)
 
--- The fields of CLIENT LIST of clients by their name.
-local function listed(c, name)
+-- A field of CLIENT LIST of clients by their name.
+local function listed(c, name, field)
+    local pattern = " " .. (field or "tot-mem"):gsub("%-", "%%-") .. "=(%d+)"
     local t = {}
     for line in c("CLIENT", "LIST"):gmatch("[^\n]+") do
         if line:find(" name=" .. name .. " ", 1, true) then
-            t[#t + 1] = tonumber(line:match("tot%-mem=(%d+)"))
+            t[#t + 1] = tonumber(line:match(pattern))
         end
     end
     return t
@@ -245,6 +246,26 @@ case("maxmemory-clients ends the largest, until the rest is below it", function(
     end), false)
     is(c("CONFIG", "SET", "maxmemory-clients", "0"), "OK")
     watches:close()
+end)
+
+case("maxmemory-clients counts before the answer; a client takes what its argument does", function(c)
+    is(c("CLIENT", "NO-EVICT", "ON"), "OK")
+    local list, bytes = {}, 1000000
+    for i = 1, 10 do
+        list[i] = check.connect()
+        list[i]("CLIENT", "SETNAME", "alike")
+        list[i]:send("*1\r\n$" .. bytes .. "\r\n" .. ("v"):rep(i * 60000))
+        check.wait(function() return (listed(c, "alike", "qbuf")[i] or 0) >= i * 60000 end)
+        list[i]:send(("v"):rep(bytes - 1 - i * 60000))
+        check.wait(function() return listed(c, "alike", "qbuf")[i] >= bytes - 1 end)
+    end
+    local taken = listed(c, "alike")
+    table.sort(taken)
+    is(taken[10] < taken[1] * 1.01, true)
+    is(c("CONFIG", "SET", "maxmemory-clients", tostring(5 * taken[10] + 200000)), "OK")
+    is(#listed(c, "alike"), 5)
+    is(c("CONFIG", "SET", "maxmemory-clients", "0"), "OK")
+    closed(list)
 end)
 
 case("maxmemory-clients counts an argument that is announced, and answers that nobody takes", function(c)

@@ -7,6 +7,7 @@
  *
  *   two workers see it at once      both choose the same ones, but for what was served in between: a client that is
  *                                   told to end is struck out of the list before anything else happens
+ *   the limit is set                the other workers have no sums yet: the first one to hear of it goes by the rows
  *   an order comes to its worker    the client is gone, or ends: its number is never given again
  *   a worker dies                   its clients are cut, and its successor begins with the sum 0
  *
@@ -103,8 +104,9 @@ void serve__clients_turn(struct serve__worker *w)
     serve__config_refresh(w); /* CONFIG SET counts for the answers of this turn */
     uint64_t limit = limit_of(w);
     serve__output_high = limit > SERVE__OUTPUT_HIGH ? (size_t)limit : SERVE__OUTPUT_HIGH;
+    bool begins = limit != 0 && !w->counts_clients;
     if ((limit != 0) != w->counts_clients)
         begin_or_end(w, limit != 0);
-    if (limit != 0 && SERVE__SUM(w->shared, client_memory) >= limit)
+    if (limit != 0 && (begins || SERVE__SUM(w->shared, client_memory) >= limit))
         evict(w, limit);
 }
