@@ -216,7 +216,8 @@ void serve__conn_reset(struct serve__worker *w, struct serve__conn *c)
     c->name = NULL;
     c->db = 0;
     c->flags &= SERVE__CONN_UNIX | SERVE__CONN_READY | SERVE__CONN_AWAY | SERVE__CONN_WANTS_OUT |
-                SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_UNSAVED | SERVE__CONN_UNSENT;
+                SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_UNSAVED | SERVE__CONN_UNSENT |
+                SERVE__CONN_NO_EVICT;
     c->flags |= serve__auth_open() ? SERVE__CONN_AUTHENTICATED : 0u;
     serve__conn_protocol(c, 2);
 }

@@ -181,8 +181,9 @@ int serve__execute(struct serve__call *q)
 {
     uint64_t errors = q->reply->errors, begin = q->script != NULL ? 0 : serve__measure_begin(q->w);
     bool watched = q->w->monitors > 0 && !(q->cmd->flags & SERVE__ADMIN);
-    bool last = q->cmd->run == serve__cmd_exec || /* it is told after what it runs */
-                q->cmd->run == serve__cmd_reset;  /* whoever sends it does not see it */
+    bool last = q->cmd->run == serve__cmd_exec ||  /* it is told after what it runs */
+                q->cmd->run == serve__cmd_reset || /* whoever sends it does not see it */
+                q->cmd->run == serve__cmd_select;  /* with the number that it selects */
     q->mark = serve__reply_mark(q->reply);
     if (watched && !last)
         serve__monitor_tell(q);

@@ -31,7 +31,7 @@ case("MONITOR sees the commands of all workers", function(c)
     c("EXEC")
     c("CONFIG", "GET", "port")
     c("AUTH", "secret")
-    is(next_line(m), '[0] "SELECT" "2"')
+    is(next_line(m), '[2] "SELECT" "2"')
     is(next_line(m), '[2] "MULTI"')
     is(next_line(m), '[2] "SET" "a" "1"')
     is(next_line(m), '[2] "GET" "a"')
@@ -54,6 +54,41 @@ case("MONITOR has the commands of all workers in the order of their answers", fu
         end
     end
     closed(list)
+    m:close()
+end)
+
+case("MONITOR and SLOWLOG tell no passwords", function(c)
+    local m = check.connect()
+    local old = c("CONFIG", "GET", "slowlog-log-slower-than")[2]
+    is(c("CONFIG", "SET", "slowlog-log-slower-than", "0"), "OK")
+    c("SLOWLOG", "RESET")
+    is(m("MONITOR"), "OK")
+    for _, words in ipairs {
+        {"AUTH", "secret"}, {"AUTH", "someone", "secret"},
+        {"HELLO", "3", "AUTH", "someone", "secret", "SETNAME", "a"},
+        {"MIGRATE", "127.0.0.1", "1", "k", "0", "10", "AUTH", "secret"},
+        {"MIGRATE", "127.0.0.1", "1", "k", "0", "10", "COPY", "AUTH2", "someone", "secret", "KEYS", "key"},
+        {"ACL", "SETUSER", "someone", ">secret"}, {"ACL", "DELUSER", "none"},
+        {"CONFIG", "SET", "masterauth", "secret", "masteruser", "someone"},
+        {"CONFIG", "SET", "masterauth", "", "masteruser", ""}
+    } do c(unpack(words)) end
+    is(c("ACL", "DELUSER", "someone"), 1)
+    is(c("ECHO", "end"), "end")
+    local all = {}
+    repeat
+        local line = m:read()
+        all[#all + 1] = line
+    until line:find('"ECHO" "end"', 1, true)
+    for _, entry in ipairs(c("SLOWLOG", "GET", "-1")) do
+        if entry[4][2] ~= "DELUSER" then all[#all + 1] = table.concat(entry[4], " ") end
+    end
+    local text = table.concat(all, "\n")
+    is(text:find("secret", 1, true), nil)
+    is(text:find("someone", 1, true), nil)
+    is(text:find('"AUTH2" "(redacted)" "(redacted)" "KEYS" "key"', 1, true) ~= nil, true)
+    is(text:find("SET masterauth (redacted) masteruser (redacted)", 1, true) ~= nil, true)
+    is(text:find("SETUSER (redacted) (redacted)", 1, true) ~= nil, true)
+    is(c("CONFIG", "SET", "slowlog-log-slower-than", old), "OK")
     m:close()
 end)
 

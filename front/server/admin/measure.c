@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "server/admin/secret.h"
 #include "server/meet/clients.h"
 #include "server/worker.h"
 
@@ -43,7 +44,7 @@ uint64_t serve__measure_begin(struct serve__worker *w)
 
 static void slow_argument(struct serve__call *q, struct serve__slow *e, uint32_t i)
 {
-    const caret_slice *a = &q->argv[i];
+    caret_slice a = serve__argument_told(q, (int)i);
     size_t most = sizeof e->arg[0];
     bool last = i == SERVE__SLOW_ARGS - 1 && q->argc > SERVE__SLOW_ARGS;
     if (last) {
@@ -51,11 +52,11 @@ static void slow_argument(struct serve__call *q, struct serve__slow *e, uint32_t
             (uint32_t)snprintf(e->arg[i], most, "... (%d more arguments)", q->argc - SERVE__SLOW_ARGS + 1);
         return;
     }
-    size_t len = a->len < SERVE__SLOW_BYTES ? a->len : SERVE__SLOW_BYTES;
-    memcpy(e->arg[i], a->data, len);
+    size_t len = a.len < SERVE__SLOW_BYTES ? a.len : SERVE__SLOW_BYTES;
+    memcpy(e->arg[i], a.data, len);
     e->len[i] = (uint32_t)len;
-    if (a->len > len)
-        e->len[i] += (uint32_t)snprintf(e->arg[i] + len, most - len, "... (%zu more bytes)", a->len - len);
+    if (a.len > len)
+        e->len[i] += (uint32_t)snprintf(e->arg[i] + len, most - len, "... (%zu more bytes)", a.len - len);
 }
 
 bool serve__measure_is_slow(const struct serve__call *q, uint64_t ns)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "server/admin/secret.h"
 #include "server/dispatch.h"
 #include "server/meet/clients.h"
 #include "server/meet/mail.h"
@@ -60,22 +61,10 @@ static void add_quoted(struct serve__buffer *b, const caret_slice *s)
     serve__buffer_add(b, "\"", 1);
 }
 
-/* Passwords are not told: those of AUTH, and of HELLO. */
-static bool is_secret(const struct serve__call *q, int i)
-{
-    if (q->cmd->run == serve__cmd_auth)
-        return i > 0;
-    for (int k = i - 2; q->cmd->run == serve__cmd_hello && k < i; k++)
-        if (k > 1 && serve__is(&q->argv[k], "auth"))
-            return true;
-    return false;
-}
-
 static void add_line(struct serve__call *q, struct serve__buffer *b)
 {
     struct timespec t;
     char addr[200];
-    caret_slice secret = {"(redacted)", 10};
     clock_gettime(CLOCK_REALTIME, &t);
     serve__buffer_print(b, "+%" PRId64 ".%06ld [%u ", (int64_t)t.tv_sec, t.tv_nsec / 1000, q->db);
     if (q->c != NULL && q->reply == &q->c->reply) {
@@ -86,8 +75,10 @@ static void add_line(struct serve__call *q, struct serve__buffer *b)
     } else {
         serve__buffer_print(b, "lua]");
     }
-    for (int i = 0; i < q->argc; i++)
-        add_quoted(b, is_secret(q, i) ? &secret : &q->argv[i]);
+    for (int i = 0; i < q->argc; i++) {
+        caret_slice told = serve__argument_told(q, i);
+        add_quoted(b, &told);
+    }
     serve__buffer_add(b, "\r\n", 2);
 }
 
