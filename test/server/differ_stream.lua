@@ -19,7 +19,7 @@ local function nextid()
 end
 
 -- How Redis' tree of blocks looks is not compared, and times are not.
-local masks = {"(radix%-tree%-nodes\r\n):%d+", "(idle\r\n):%d%d?%d?\r", "(seen%-time\r\n):%d+",
+local masks = {"(radix%-tree%-nodes\r\n):%d+", "(idle\r\n):%d%d?%d?%d?\r", "(seen%-time\r\n):%d+",
     "(c%d\r\n):%d%d?%d?\r", "(%$0\r\n\r\n):%d%d?%d?\r",
     "(%$15\r\n)1" .. ("%d"):rep(12) .. "%-%d\r", "():1" .. ("%d"):rep(12) .. "\r"}
 local function masked(answer)
