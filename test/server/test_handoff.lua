@@ -166,8 +166,9 @@ case("a client that tracks is told after a long script that all may have changed
     end
 end)
 
--- A client of RESP3 that messages come to.
-local function listener()
+-- A client of RESP3 that messages come to, alone: an earlier one that has closed its end may not have been seen yet.
+local function listener(c)
+    check.wait(function() return c("PUBSUB", "NUMSUB", "news")[2] == 0 end)
     local one = check.connect()
     one("HELLO", "3")
     one("SUBSCRIBE", "news")
@@ -175,7 +176,7 @@ local function listener()
 end
 
 case("nobody waits for a script of a client that messages come to, and it can be ended", function(c)
-    local one = listener()
+    local one = listener(c)
     one:send(bytes("EVAL", "while true do end", 0))
     nobody_waits()
     kill(c)
@@ -188,7 +189,7 @@ case("messages for its client come after the answer of a script, in their order"
     for _, exec in ipairs{false, true} do
         c("FLUSHALL")
         c("SET", "k", "1")
-        local one, eval = listener(), bytes("EVAL", waits, 0)
+        local one, eval = listener(c), bytes("EVAL", waits, 0)
         one:send(exec and bytes("MULTI") .. bytes("GET", "k") .. eval .. bytes("EXEC") or eval)
         nobody_waits()
         for i = 1, 100 do is(c("PUBLISH", "news", i), 1) end
