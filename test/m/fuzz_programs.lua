@@ -68,7 +68,14 @@ end
 
 -- What docs/m.md lists under "What differs from YottaDB", as far as the text of a program can tell. In
 -- commands that both have & or ! and call something all operands are evaluated there. Indirection counts.
+-- Aliases within an exclusive NEW, and blocks that end before a label with formals, are others.
 local function is_listed(code)
+    local text = table.concat(code, "\n")
+    local alias_shown = text:find("[ ,]%*%l") and text:find("%f[%w]n %(") and text:find("zwr", 1, true)
+    local block_before_formals = text:find("\n %.[^\n]*\n:?l%l%d+%(")
+    if alias_shown or block_before_formals then
+        return true
+    end
     for _, line in ipairs(code) do
         local literal = line:match("x \"(.*)$")
         if literal and (literal:find("^[ie][: ]") or literal:find(" [ie][: ]")) then

@@ -166,7 +166,8 @@ case("a client that tracks is told after a long script that all may have changed
     end
 end)
 
--- A client of RESP3 that messages come to, alone: an earlier one that has closed its end may not have been seen yet.
+-- A client of RESP3 that messages come to, alone: that an earlier one has closed its end may not have been
+-- seen yet.
 local function listener(c)
     check.wait(function() return c("PUBSUB", "NUMSUB", "news")[2] == 0 end)
     local one = check.connect()
