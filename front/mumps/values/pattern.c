@@ -370,20 +370,33 @@ static void shrink(caret_mumps__pattern *p)
     }
 }
 
+/* A pattern with room for what a text of n bytes can become, or NULL. */
+static caret_mumps__pattern *empty_pattern(size_t n)
+{
+    caret_mumps__pattern *p = calloc(1, sizeof *p);
+
+    if (p == NULL)
+        return NULL;
+    p->atoms = malloc(CARET_MUMPS__ATOMS * sizeof *p->atoms);
+    p->options = malloc(CARET_MUMPS__ATOMS * sizeof *p->options);
+    p->literals = malloc(n + 1);
+    if (p->atoms != NULL && p->options != NULL && p->literals != NULL)
+        return p;
+    caret_mumps__pattern_free(p);
+    return NULL;
+}
+
 caret_mumps__pattern *caret_mumps__pattern_new(const char *text, size_t n, size_t at, bool utf8, size_t *end,
                                                int *error)
 {
-    caret_mumps__pattern *p = calloc(1, sizeof *p);
+    caret_mumps__pattern *p = empty_pattern(n - at);
     struct scanner r = {.text = text, .n = n, .at = at, .p = p};
 
+    *end = at;
+    *error = CARET_MUMPS__PATMEMORY;
     if (p == NULL)
-        abort();
+        return NULL;
     p->utf8 = utf8;
-    p->atoms = malloc(CARET_MUMPS__ATOMS * sizeof *p->atoms);
-    p->options = malloc(CARET_MUMPS__ATOMS * sizeof *p->options);
-    p->literals = malloc(n - at + 1);
-    if (p->atoms == NULL || p->options == NULL || p->literals == NULL)
-        abort();
     p->first = read_sequence(&r);
     *end = r.at;
     *error = r.error;

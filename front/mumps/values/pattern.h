@@ -31,7 +31,8 @@ enum caret_mumps__pattern_error {
     CARET_MUMPS__PATLIT,
     CARET_MUMPS__COMMAORRPAREXP,
     CARET_MUMPS__PATMAXLEN,
-    CARET_MUMPS__PATALTER2LARGE
+    CARET_MUMPS__PATALTER2LARGE,
+    CARET_MUMPS__PATMEMORY /* MEMORY */
 };
 
 /* The pattern that begins at text[at].  *end: the place after it.  NULL: *error, and *end where it was found. */
@@ -40,7 +41,9 @@ caret_mumps__pattern *caret_mumps__pattern_new(const char *text, size_t n, size_
 char caret_mumps__pattern_unknown(const caret_mumps__pattern *p);
 void caret_mumps__pattern_free(caret_mumps__pattern *p);
 
-/* Does the whole text match?  -1: PATNOTFOUND, it came upon a class of letters that nothing is in. */
+enum { CARET_MUMPS__NO_SUCH_CLASS = -1, CARET_MUMPS__NO_MEMORY = -2 };
+
+/* Does the whole text match?  NO_SUCH_CLASS: PATNOTFOUND, it came upon a class of letters that nothing is in. */
 int caret_mumps__pattern_match(const caret_mumps__pattern *p, const char *s, size_t n);
 
 /* The same of an integer's text. */

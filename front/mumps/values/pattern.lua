@@ -13,7 +13,8 @@ local match_integer = C.caret_mumps__pattern_match_integer
 local type, tonumber = type, tonumber
 
 local errors = { "PATCODE", "PATCLASS", "PATNOTFOUND", "PATUPPERLIM", "PATLIT", "COMMAORRPAREXP", "PATMAXLEN",
-    "PATALTER2LARGE" }
+    "PATALTER2LARGE", "MEMORY" }
+local NO_MEMORY = -2 -- of pattern.h
 local MOST = 512
 local finish, trouble = ffi.new("size_t[1]"), ffi.new("int[1]")
 local P = {}
@@ -43,7 +44,7 @@ local cache, n_cached = {}, 0
 
 local function compile_new(text)
     local p, after = P.read(text, 1)
-    if not p then return fail(after) end
+    if not p then return fail(after, "0", "") end -- only MEMORY has words in its text
     if after <= #text then refuse(text, after) end
     if n_cached == MOST then cache, n_cached = {}, 0 end
     cache[text], n_cached = p, n_cached + 1
@@ -56,7 +57,11 @@ end
 P.compile = compile
 
 local function answer(matches, p)
-    if matches < 0 then return fail("PATNOTFOUND", string.char(C.caret_mumps__pattern_unknown(p))) end
+    if matches == NO_MEMORY then
+        return fail("MEMORY", "0", "")
+    elseif matches < 0 then
+        return fail("PATNOTFOUND", string.char(C.caret_mumps__pattern_unknown(p)))
+    end
     return matches == 1
 end
 

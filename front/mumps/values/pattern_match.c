@@ -12,7 +12,11 @@
  *   options  the union of the options' steps, `min` times; then what is new goes on, at most to `max`.
  *
  * In UTF-8 mode a text that is not ASCII alone is made an array of codes first.
+ *
+ * Memory is taken as from a stack: each function gives back what it has taken, by dropping to where it began.  Where
+ * there is none, need() leaves everything by longjmp to pattern_sets(), which drops all.
  */
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +61,16 @@ static bool pattern_fast(const caret_mumps__pattern *p, const char *s, size_t n)
 
 /* ---------------------------------------------------------------- sets of places */
 
+struct block {
+    struct block *below;
+    max_align_t bytes[];
+};
+
+struct memory {
+    struct block *top;
+    jmp_buf none;
+};
+
 struct set {
     uint8_t *in;
     size_t low, high; /* low > high: empty */
@@ -69,20 +83,33 @@ struct matcher {
     size_t n;
     bool utf8;
     bool *unknown; /* it came upon such a class */
+    struct memory *memory;
 };
 
-static void *need(size_t bytes)
+static void *need(struct memory *m, size_t bytes)
 {
-    void *p = calloc(1, bytes);
+    struct block *b = calloc(1, sizeof *b + bytes);
 
-    if (p == NULL)
-        abort();
-    return p;
+    if (b == NULL)
+        longjmp(m->none, 1);
+    b->below = m->top;
+    m->top = b;
+    return b->bytes;
 }
 
-static struct set new_set(size_t n)
+/* Give back what was taken after `mark` was the top. */
+static void drop(struct memory *m, const struct block *mark)
 {
-    return (struct set){need(n + 1), 1, 0};
+    while (m->top != mark) {
+        struct block *b = m->top;
+        m->top = b->below;
+        free(b);
+    }
+}
+
+static struct set new_set(const struct matcher *m)
+{
+    return (struct set){need(m->memory, m->n + 1), 1, 0};
 }
 
 static bool empty(const struct set *s)
@@ -150,9 +177,9 @@ static bool literal_at(const struct matcher *m, const struct caret_mumps__atom *
     return memcmp(m->codes + i, literal, a->characters * sizeof *literal) == 0;
 }
 
-static uint32_t *codes_of(const char *s, size_t n, bool utf8, size_t *characters)
+static uint32_t *codes_of(struct memory *m, const char *s, size_t n, bool utf8, size_t *characters)
 {
-    uint32_t *codes = need((n + 1) * sizeof *codes);
+    uint32_t *codes = need(m, (n + 1) * sizeof *codes);
     size_t count = 0, size = 1;
 
     for (size_t i = 0; i < n; i += size) {
@@ -168,9 +195,11 @@ static void step_literal(const struct matcher *m, const struct caret_mumps__atom
                          struct set *to)
 {
     const int64_t len = a->characters, low = (int64_t)from->low, high = (int64_t)from->high;
-    int64_t *start = need((m->n + 1) * sizeof *start), *last = need((m->n + 1) * sizeof *last);
+    const struct block *mark = m->memory->top;
+    int64_t *start = need(m->memory, (m->n + 1) * sizeof *start);
+    int64_t *last = need(m->memory, (m->n + 1) * sizeof *last);
     size_t count;
-    uint32_t *literal = codes_of(m->p->literals + a->text, a->len, m->utf8, &count);
+    uint32_t *literal = codes_of(m->memory, m->p->literals + a->text, a->len, m->utf8, &count);
 
     for (int64_t j = low; j <= (int64_t)m->n; j++) {
         bool joins = j - len >= low && literal_at(m, a, literal, (size_t)(j - len));
@@ -180,9 +209,7 @@ static void step_literal(const struct matcher *m, const struct caret_mumps__atom
         if (last[j] >= start[j] && (a->max == INT32_MAX || last[j] >= j - a->max * len))
             include(to, (size_t)j);
     }
-    free(literal);
-    free(start);
-    free(last);
+    drop(m->memory, mark);
 }
 
 static void step_sequence(const struct matcher *m, int32_t first, const struct set *from, struct set *to);
@@ -190,7 +217,8 @@ static void step_sequence(const struct matcher *m, int32_t first, const struct s
 static void step_options(const struct matcher *m, const struct caret_mumps__atom *a, const struct set *from,
                          struct set *to)
 {
-    struct set one = new_set(m->n);
+    const struct block *mark = m->memory->top;
+    struct set one = new_set(m);
 
     for (int32_t i = a->option; i >= 0; i = m->p->options[i].next) {
         step_sequence(m, m->p->options[i].first, from, &one);
@@ -200,7 +228,7 @@ static void step_options(const struct matcher *m, const struct caret_mumps__atom
         }
         clear(&one);
     }
-    free(one.in);
+    drop(m->memory, mark);
 }
 
 static void copy(const struct set *from, struct set *to)
@@ -238,7 +266,8 @@ static void only_new(struct set *wave, struct set *all)
 static void step_alternation(const struct matcher *m, const struct caret_mumps__atom *a,
                              const struct set *from, struct set *to)
 {
-    struct set wave = new_set(m->n), next = new_set(m->n);
+    const struct block *mark = m->memory->top;
+    struct set wave = new_set(m), next = new_set(m);
 
     copy(from, &wave);
     for (int32_t k = 0; k < a->min && !empty(&wave); k++) {
@@ -255,8 +284,7 @@ static void step_alternation(const struct matcher *m, const struct caret_mumps__
         only_new(&next, to);
         swap(&wave, &next);
     }
-    free(wave.in);
-    free(next.in);
+    drop(m->memory, mark);
 }
 
 static void step(const struct matcher *m, const struct caret_mumps__atom *a, const struct set *from,
@@ -275,7 +303,9 @@ static void step(const struct matcher *m, const struct caret_mumps__atom *a, con
 
 static void step_sequence(const struct matcher *m, int32_t first, const struct set *from, struct set *to)
 {
-    struct set now = new_set(m->n);
+    const struct block *mark = m->memory->top;
+    struct set now = new_set(m);
+    const uint8_t *theirs = to->in;
 
     copy(from, &now);
     for (int32_t i = first; i >= 0 && !empty(&now); i = m->p->atoms[i].next) {
@@ -283,25 +313,35 @@ static void step_sequence(const struct matcher *m, int32_t first, const struct s
         step(m, &m->p->atoms[i], &now, to);
         swap(&now, to);
     }
-    swap(&now, to);
-    free(now.in);
+    if (now.in == theirs)
+        swap(&now, to);
+    else
+        copy(&now, to);
+    drop(m->memory, mark);
+}
+
+static bool reaches_end(struct matcher *m, size_t n)
+{
+    m->codes = codes_of(m->memory, m->s, n, m->utf8, &m->n);
+    struct set from = new_set(m), to = new_set(m);
+    include(&from, 0);
+    step_sequence(m, m->p->first, &from, &to);
+    return to.in[m->n] != 0;
 }
 
 static int pattern_sets(const caret_mumps__pattern *p, const char *s, size_t n, bool utf8)
 {
-    struct matcher m = {.p = p, .s = s, .utf8 = utf8};
-    bool unknown = false, matches;
+    bool unknown = false;
+    struct memory memory = {0};
+    struct matcher m = {.p = p, .s = s, .utf8 = utf8, .unknown = &unknown, .memory = &memory};
 
-    m.codes = codes_of(s, n, utf8, &m.n);
-    m.unknown = &unknown;
-    struct set from = new_set(m.n), to = new_set(m.n);
-    include(&from, 0);
-    step_sequence(&m, p->first, &from, &to);
-    matches = to.in[m.n] != 0;
-    free(m.codes);
-    free(from.in);
-    free(to.in);
-    return unknown && !matches ? -1 : matches;
+    if (setjmp(memory.none) != 0) {
+        drop(&memory, NULL);
+        return CARET_MUMPS__NO_MEMORY;
+    }
+    bool matches = reaches_end(&m, n);
+    drop(&memory, NULL);
+    return unknown && !matches ? CARET_MUMPS__NO_SUCH_CLASS : matches;
 }
 
 static bool ascii(const char *s, size_t n)
