@@ -66,11 +66,14 @@ static const struct outcome outcomes[] = {
     OUTCOME(CARET_E_INTERRUPTED, "INTERRUPTED", "caret_interrupt() ended the wait"),
 };
 
-static _Thread_local char composed[CARET__MESSAGE_MAX];
-static _Thread_local char
-    advised[CARET__MESSAGE_MAX + 80]; /* the same with `advice`, made when it is asked for */
+enum { ADVICE_MAX = 80 };
+
+/* A fact, and after it the advice.  caret_fact() writes a NUL between them, caret_message() a blank: one buffer for both,
+ * as there is little room for variables of threads in programs that load the library by dlopen(). */
+static _Thread_local char composed[CARET__MESSAGE_MAX + ADVICE_MAX];
 static _Thread_local const char *message;
 static _Thread_local const char *advice; /* of `composed`: a literal; NULL: none */
+static _Thread_local size_t fact_len;    /* where there is advice */
 static _Thread_local int because;        /* the errno that `composed` is about; 0: none */
 
 static const struct outcome *find(int code)
@@ -92,9 +95,9 @@ static void compose(int code, int why, const char *cause, const char *fmt, va_li
 
     if (vsnprintf(text, sizeof text, fmt, args) < 0)
         strcpy(text, "(the message cannot be formatted)");
-    n = snprintf(composed, sizeof composed, "%s: %s", find(code)->symbol, text);
-    if (cause != NULL && n > 0 && (size_t)n < sizeof composed)
-        snprintf(composed + n, sizeof composed - (size_t)n, ": %s", cause);
+    n = snprintf(composed, CARET__MESSAGE_MAX, "%s: %s", find(code)->symbol, text);
+    if (cause != NULL && n > 0 && (size_t)n < CARET__MESSAGE_MAX)
+        snprintf(composed + n, CARET__MESSAGE_MAX - (size_t)n, ": %s", cause);
     message = composed;
     because = why;
     advice = NULL;
@@ -174,6 +177,8 @@ const char *caret_strerror(int code)
 int caret__advise(int code, const char *option_and_what_it_does)
 {
     advice = option_and_what_it_does;
+    fact_len = strlen(composed);
+    snprintf(composed + fact_len, sizeof composed - fact_len, " (option %s)", advice);
     return code;
 }
 
@@ -182,17 +187,21 @@ const char *caret_advice(void)
     return message == composed && advice != NULL ? advice : "";
 }
 
+static const char *text_with(char between)
+{
+    if (*caret_advice() != '\0')
+        composed[fact_len] = between;
+    return message != NULL ? message : outcomes[0].text;
+}
+
 const char *caret_fact(void)
 {
-    return message != NULL ? message : outcomes[0].text;
+    return text_with('\0');
 }
 
 const char *caret_message(void)
 {
-    if (*caret_advice() == '\0')
-        return caret_fact();
-    snprintf(advised, sizeof advised, "%s (option %s)", composed, advice);
-    return advised;
+    return text_with(' ');
 }
 
 int caret_errno(void)
