@@ -198,8 +198,8 @@ CARET_API const char *caret_message(void);
 
 /* That text in two parts, for programs whose users have no options of this header, or others.  caret_fact() says what
  * was wrong with what.  caret_advice() is an option that would help and what it does, "readonly opens it for reading",
- * or "": there is none.  Where there is one caret_message() ends with it, as " (option readonly ...)".  Both write to one
- * buffer: a text is valid until the thread's next call, be it of the other one. */
+ * or "": there is none.  Where there is one caret_message() ends with it, as " (option readonly ...)".  Both write to
+ * one buffer: a text is valid until the thread's next call, be it of the other one. */
 CARET_API const char *caret_fact(void);
 CARET_API const char *caret_advice(void);
 

@@ -68,8 +68,8 @@ static const struct outcome outcomes[] = {
 
 enum { ADVICE_MAX = 80 };
 
-/* A fact, and after it the advice.  caret_fact() writes a NUL between them, caret_message() a blank: one buffer for both,
- * as there is little room for variables of threads in programs that load the library by dlopen(). */
+/* A fact, and after it the advice.  caret_fact() writes a NUL between them, caret_message() a blank: one buffer for
+ * both, as there is little room for variables of threads in programs that load the library by dlopen(). */
 static _Thread_local char composed[CARET__MESSAGE_MAX + ADVICE_MAX];
 static _Thread_local const char *message;
 static _Thread_local const char *advice; /* of `composed`: a literal; NULL: none */
