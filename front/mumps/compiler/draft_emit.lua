@@ -6,16 +6,12 @@
 local expr = require "mumps.compiler.expr_emit"
 local mode = require "mumps.values.mode"
 local format, concat = string.format, table.concat
-local value, number, more = expr.value, expr.number, expr.more
+local value, number, more, is_plain = expr.value, expr.number, expr.more, expr.is_plain
 
 local M = {}
 
 local MOST = 20    -- operands of a chain that become one draft
 local DEEPEST = 4  -- of what is evaluated beside a draft
-
-local function is_plain(node)
-    return node[1] == "local" and (not node[3] or #node[3] == 0)
-end
 
 -- Does evaluating it neither call anything, nor make a text?  It may read locals.
 local function is_quiet(node, depth)
@@ -109,10 +105,15 @@ function M.set(k, target, e)
     return made and format("%s(%s,%s)", k:h("set_text"), k:slot(target[2]), made)
 end
 
+-- Do these pieces or characters have one that is set, whatever the text is?
+function M.always_sets(first, last)
+    return not last and (not first or first[1] == "const" and (tonumber(first[2]) or 0) >= 1)
+end
+
 -- A local on the right of SET $PIECE: it is not looked at where nothing is set, and may be undefined then.
 local function assigned(k, e, first, last)
     local text = view(k, e)
-    if not last and (not first or first[1] == "const" and (tonumber(first[2]) or 0) >= 1) then
+    if M.always_sets(first, last) then
         return text
     end
     local pieces = string.sub(more(k, {first or false, last or false}), 2)

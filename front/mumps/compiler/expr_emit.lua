@@ -259,6 +259,11 @@ end
 
 M.chain = chain
 
+-- A local without subscripts.
+function M.is_plain(node)
+    return node[1] == "local" and (not node[3] or #node[3] == 0)
+end
+
 local function as_number(text)
     return format("(%s and 1 or 0)", text)
 end

@@ -6,12 +6,9 @@ local draft = require "mumps.compiler.draft_emit"
 local mode = require "mumps.values.mode"
 local format = string.format
 local value, more, apply, quote = expr.value, expr.more, expr.apply, expr.quote
+local is_plain = expr.is_plain
 
 local special = {}
-
-local function is_plain(node)
-    return node[1] == "local" and (not node[3] or #node[3] == 0)
-end
 
 local function is_name_only(node)
     return (node[1] == "local" or node[1] == "global") and (not node[3] or #node[3] == 0)

@@ -7,14 +7,9 @@ local expr = require "mumps.compiler.expr_emit"
 local draft = require "mumps.compiler.draft_emit"
 local format, concat = string.format, table.concat
 local value, more, quote, has_effects = expr.value, expr.more, expr.quote, expr.has_effects
+local is_plain = expr.is_plain
 
 local M = {}
-
-local function is_plain(node)
-    return node[1] == "local" and (not node[3] or #node[3] == 0)
-end
-
-M.is_plain = is_plain
 
 -- The value of any target := the Lua expression v, which is evaluated after the subscripts.
 function M.assign(k, node, v)
@@ -128,8 +123,10 @@ local least = {PIECE = 3, ZPIECE = 3, EXTRACT = 2, ZEXTRACT = 2}
 local function any_set(k, name, args, list)
     local i = least[name]
     local first, last = args[i], args[i + 1]
-    local sure = not last and (not first or first[1] == "const" and (tonumber(first[2]) or 0) >= 1)
-    return not sure and format("%s(%s%s)", k:h("sets_any"), string.sub(list[i - 1], 2), list[i]) or nil
+    if draft.always_sets(first, last) then
+        return nil
+    end
+    return format("%s(%s%s)", k:h("sets_any"), string.sub(list[i - 1], 2), list[i])
 end
 
 -- Statements: first into out what is evaluated before the value; returns what assigns v, and any_set().

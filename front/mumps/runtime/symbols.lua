@@ -170,22 +170,20 @@ function M.set_copy(slot, from)
     slot.c.v = undefined(from)
 end
 
+-- The draft of X, if it has one that may be looked at once more.
+local function seen(slot)
+    local b = slot.c.b
+    return type(b) == "cdata" and look(b) and b or nil
+end
+
 -- The value of X, or the draft of it, for one that can take both; X.c.v is nil.
 function M.view(slot)
-    local b = slot.c.b
-    if type(b) == "cdata" and look(b) then
-        return b
-    end
-    return undefined(slot)
+    return seen(slot) or undefined(slot)
 end
 
 -- The same, "" if X is undefined.
 function M.view_or_empty(slot)
-    local b = slot.c.b
-    if type(b) == "cdata" and look(b) then
-        return b
-    end
-    return M.peek(slot) or ""
+    return seen(slot) or M.peek(slot) or ""
 end
 
 -- X has no value: nil if it is a draft, else it is undefined.
