@@ -197,9 +197,10 @@ CARET_API const char *caret_strerror(int code);
 CARET_API const char *caret_message(void);
 
 /* That text in two parts, for programs whose users have no options of this header, or others.  caret_fact() says what
- * was wrong with what.  caret_advice() is an option that would help and what it does, "readonly opens it for reading",
- * or "": there is none.  Where there is one caret_message() ends with it, as " (option readonly ...)".  Both write to
- * one buffer: a text is valid until the thread's next call, be it of the other one. */
+ * was wrong with what, without the name of a function, such as "caret_open: ", that is after some symbols.
+ * caret_advice() is an option that would help and what it does, "readonly opens it for reading", or "": there is none.
+ * Where there is one caret_message() ends with it, as " (option readonly ...)".  Both write to one buffer: a text is
+ * valid until the thread's next call, be it of the other one. */
 CARET_API const char *caret_fact(void);
 CARET_API const char *caret_advice(void);
 

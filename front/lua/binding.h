@@ -255,6 +255,9 @@ int caret__returned(lua_State *L, int i);
 /* Raise and note: the sentinel of restart or rollback. */
 int caret__raise_pending(lua_State *L, struct caret__ldb *d, enum caret__pending what);
 
+/* Push what caret_message() says, without the name of a function of C: also the result. */
+const char *caret__said(lua_State *L);
+
 /* nil, "NAME: text", "NAME" */
 int caret__fail_values(lua_State *L, int rc);
 

@@ -21,10 +21,20 @@ static char state_key, restart_key, rollback_key, translator_key;
 
 /* ------------------------------------------------------------------- errors */
 
+const char *caret__said(lua_State *L)
+{
+    lua_pushstring(L, caret_fact());
+    if (*caret_advice() != '\0') {
+        lua_pushfstring(L, " (option %s)", caret_advice());
+        lua_concat(L, 2);
+    }
+    return lua_tostring(L, -1);
+}
+
 int caret__fail_values(lua_State *L, int rc)
 {
     lua_pushnil(L);
-    lua_pushstring(L, caret_message());
+    caret__said(L);
     lua_pushstring(L, caret_strerror(rc));
     return 3;
 }
@@ -250,7 +260,7 @@ int caret__raise_text(lua_State *L, struct caret__ldb *d, int rc, const char *me
 
 int caret__raise(lua_State *L, struct caret__ldb *d, int rc)
 {
-    return caret__raise_text(L, d, rc, caret_message());
+    return caret__raise_text(L, d, rc, rc != CARET_RESTART ? caret__said(L) : "");
 }
 
 static int error_tostring(lua_State *L)

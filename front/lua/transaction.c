@@ -176,7 +176,7 @@ static void back_out(struct run *r)
 static int fail(lua_State *L, struct run *r, int rc)
 {
     char message[512];
-    const char *said = rc != CARET_E_NOMEM ? caret_message() : "NOMEM: there is no memory";
+    const char *said = rc != CARET_E_NOMEM ? caret__said(L) : "NOMEM: there is no memory";
     snprintf(message, sizeof message, "%s", said); /* the next call may change it */
     back_out(r);
     return caret__raise_text(L, r->d, rc, message);

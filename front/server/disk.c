@@ -55,7 +55,7 @@ static struct serve__conn *reversed(struct serve__conn *list)
 /* D3. */
 static void lost(struct serve__worker *w, int rc)
 {
-    serve__log("answers are dropped: %s", caret_message());
+    serve__log("answers are dropped: %s", caret_fact());
     for (struct serve__conn *c = w->unsaved; c != NULL; c = c->unsaved_next) {
         c->sent = c->out.len;
         c->flags |= SERVE__CONN_DEAD;

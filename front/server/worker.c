@@ -358,7 +358,7 @@ static void close_all(struct serve__worker *w)
     serve__blocked_close(w);
     caret_session_close(w->run.s);
     if (caret_close(w->db) != CARET_OK)
-        serve__log("closing the database: %s", caret_message());
+        serve__log("closing the database: %s", caret_fact());
 }
 
 int serve__worker_main(struct serve__start *start)

@@ -49,7 +49,7 @@ static const struct caret__store *driver_of(const char *address)
 
 int caret__unsupported(const char *what, const caret_db *db)
 {
-    return caret__fail(CARET_E_UNSUPPORTED, "%s is for a database in a file; this one is on %s", what,
+    return caret__fail(CARET_E_UNSUPPORTED, "%s: that is for a database in a file; this one is on %s", what,
                        db->store->server);
 }
 

@@ -187,16 +187,50 @@ const char *caret_advice(void)
     return message == composed && advice != NULL ? advice : "";
 }
 
+/* The length of "caret_open: ", if such a name of a function is at p; else 0. */
+static size_t name_len(const char *p)
+{
+    size_t n = strncmp(p, "caret_", 6) == 0 ? strspn(p, "abcdefghijklmnopqrstuvwxyz0123456789_") : 0;
+
+    return n != 0 && strncmp(p + n, ": ", 2) == 0 ? n + 2 : 0;
+}
+
+/* Let the first n bytes of `composed` and the m after them change places. */
+static void swap(size_t n, size_t m)
+{
+    char first[CARET__MESSAGE_MAX];
+
+    memcpy(first, composed, n);
+    memmove(composed, composed + n, m);
+    memcpy(composed + m, first, n);
+}
+
+static size_t symbol_len(const char *p)
+{
+    return strcspn(p, ":") + 2;
+}
+
 static const char *text_with(char between)
 {
+    size_t n = message == composed ? name_len(composed) : 0;
+
+    if (n != 0)
+        swap(n, symbol_len(composed + n)); /* as caret_fact() left it */
     if (*caret_advice() != '\0')
         composed[fact_len] = between;
     return message != NULL ? message : outcomes[0].text;
 }
 
+/* "INVALID: caret_open: ..." becomes "caret_open: INVALID: ...", and what is told begins after the name. */
 const char *caret_fact(void)
 {
-    return text_with('\0');
+    const char *text = text_with('\0');
+
+    if (text != composed)
+        return text;
+    size_t symbol = symbol_len(composed), n = name_len(composed + symbol);
+    swap(symbol, n);
+    return composed + n;
 }
 
 const char *caret_message(void)

@@ -33,7 +33,7 @@ int caret__address_refused(const char *function, const char *argument)
 {
     return caret__fail(
         CARET_E_UNSUPPORTED,
-        "%s is for a database in a file; %s is the address of one on a server, whose own tools do "
+        "%s: that is for a database in a file; %s is the address of one on a server, whose own tools do "
         "that; `caret dump` and `caret load` copy it",
         function, argument);
 }

@@ -92,6 +92,19 @@ static void nodes(void **state)
     IS(caret_node_parse(to, 100, NULL, 0, 0), CARET_E_NAME);
 }
 
+static void told_with_and_without_the_function(void)
+{
+    caret_options o = {.size = sizeof o, .archive = "a"};
+    caret_db *none;
+
+    assert_int_equal(caret_open(":memory:", &o, &none), CARET_E_INVALID);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(strncmp(caret_message(), "INVALID: caret_open: option archive with", 40), 0);
+        for (int k = 0; k < i; k++)
+            assert_int_equal(strncmp(caret_fact(), "INVALID: option archive with", 28), 0);
+    }
+}
+
 static void text_and_errors(void **state)
 {
     (void)state;
@@ -105,6 +118,7 @@ static void text_and_errors(void **state)
     note("caret_fact()");
     IS(caret_advice() != NULL, 1);
     note("caret_advice()");
+    told_with_and_without_the_function();
     assert_string_equal(caret_version(), CARET_VERSION);
     note("caret_version()");
     assert_int_equal(caret_version_number(), CARET_VERSION_NUMBER);

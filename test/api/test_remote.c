@@ -110,7 +110,7 @@ static void what_is_not_known_is_refused(void **state)
         assert_int_equal((call), CARET_E_UNSUPPORTED);                                                       \
         char refusal[100];                                                                                   \
         snprintf(refusal, sizeof refusal,                                                                    \
-                 "UNSUPPORTED: %.*s is for a database in a file; this one is on a test",                     \
+                 "UNSUPPORTED: %.*s: that is for a database in a file; this one is on a test",               \
                  (int)strcspn(#call, "("), #call);                                                           \
         assert_string_equal(caret_message(), refusal);                                                       \
     } while (0)

@@ -218,6 +218,19 @@ function TestErrors:test_metamethods_called_with_the_wrong_thing()
     lu.assertFalse(mt.__eq(5, n))
 end
 
+function TestErrors:test_functions_of_c_are_not_named()
+    for _, text in ipairs {
+        select(2, pcall(n.__copy_to, n, n.below)),
+        select(2, pcall(db.tp, db, function() db:wait(n, 0) end)),
+        select(2, pcall(db.node, "^n", 0 / 0)),
+        select(2, caret.open(":memory:", {archive = "x"})),
+        (select(2, caret.open("nowhere://x"))),
+    } do
+        lu.assertStrMatches(tostring(text), ".*[A-Z]+: .*")
+        lu.assertNil(tostring(text):find("caret_", 1, true), text)
+    end
+end
+
 function TestErrors:test_the_default_database()
     for _, name in ipairs {"node", "get", "set", "incr", "kill", "delete", "data", "lock", "transaction",
         "tp", "snapshot", "variables", "sync", "durable", "checkpoint", "check", "path", "stat", "close"} do

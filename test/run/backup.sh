@@ -127,6 +127,9 @@ note $? "it says who uses it"
 kill $user
 wait $user
 expect 3 "nor one that is not there" compact "$dir/none.caret"
+expect 3 "nor one in memory" compact :memory:
+grep -q "nothing to find there" "$dir/err"
+note $? "as it is empty"
 find "$dir" -name '*partial*' | grep -q .
 note $((1 - $?)) "no half of a copy is left there"
 

@@ -82,7 +82,7 @@ if command -v redis-cli >/dev/null; then
     note $? "and at a server"
     [ "$(wc -l <"$dir/file")" -gt 60 ] && keep diff -a "$dir/file" "$dir/server"
     note $? "are answered alike"
-    grep -q '^OK' "$dir/file.save" && grep -q 'UNSUPPORTED: caret_checkpoint is for a database in a file' "$dir/server.save"
+    grep -q '^OK' "$dir/file.save" && grep -q 'UNSUPPORTED: that is for a database in a file' "$dir/server.save"
     note $? "but for SAVE, which is about the file: $(cat "$dir/server.save")"
 else
     skip "redis-cli is not installed"

@@ -84,5 +84,5 @@ void caret_mumps__pause(double seconds)
 
 const char *caret_mumps__message(void)
 {
-    return caret_message();
+    return caret_fact();
 }

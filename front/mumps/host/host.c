@@ -101,7 +101,7 @@ static caret_session *open_name(char *name)
     bool done = open_file(o, file);
     free(file);
     if (!done) {
-        fail(caret_message());
+        fail(caret_fact());
         drop(o);
         return NULL;
     }
@@ -122,7 +122,7 @@ static caret_session *of_caller(const char *name, size_t len)
         len = strlen(selected);
     }
     caret_session *s = outside(name, len);
-    return s != NULL ? s : fail(caret_message());
+    return s != NULL ? s : fail(caret_fact());
 }
 
 caret_session *caret_mumps__session(const char *name, size_t len)

@@ -223,7 +223,7 @@ static void finish(struct serve__worker *w, struct serve__locks *l, int rc)
                             : rc == CARET_DEADLOCK    ? ring
                                                       : NULL;
         int n = snprintf(text, sizeof text, "%s%s", known != NULL ? "" : "ERR ",
-                         known != NULL ? known : caret_message());
+                         known != NULL ? known : caret_fact());
         r->sink->error(r, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
         serve__measure_error_now(w, text);
     }

@@ -266,7 +266,7 @@ int serve__cmd_caret_m(struct serve__call *q)
     if (q->argc - 2 > ARGUMENTS || q->argv[1].len >= sizeof entry)
         return serve__fail(q, "ERR M takes %d arguments at most, and short names", ARGUMENTS);
     if (open_session(q->w) != CARET_OK)
-        return serve__fail(q, "ERR M has no session: %s", caret_message());
+        return serve__fail(q, "ERR M has no session: %s", caret_fact());
     snprintf(entry, sizeof entry, "%.*s", (int)q->argv[1].len, (const char *)q->argv[1].data);
     begin(q);
     bool loaded = run(q, entry, &c, values, why) != NULL;

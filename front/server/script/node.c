@@ -35,7 +35,7 @@ static void check(lua_State *L, struct serve__scripts *x, int rc)
         return;
     if (rc == CARET_RESTART)
         x->restart = true;
-    lua_pushfstring(L, "ERR %s", rc == CARET_RESTART ? "the transaction begins again" : caret_message());
+    lua_pushfstring(L, "ERR %s", rc == CARET_RESTART ? "the transaction begins again" : caret_fact());
     size_t len;
     const char *text = lua_tolstring(L, -1, &len);
     serve__script_push_error(L, text, len, false);

@@ -1,8 +1,6 @@
 -- caret compact: replace the file of a database by the smallest that holds the same.
 
-local caret = require "caret"
 local command = require "tool.lib.command"
-local host = require "caret.host"
 local inspect = require "caret.inspect"
 local json = require "tool.lib.json"
 local progress = require "tool.lib.progress"
@@ -18,8 +16,8 @@ end
 
 local function run(o)
     command.file_operand(o)
-    local db = caret.open(command.path(o), {create = false, readonly = true})
-    if not db then command.fail((host.reason())) end
+    o.readonly = true
+    local db = command.open(o)
     local path = db:path()
     db:close()
     local before = size(path)
