@@ -40,6 +40,16 @@ class Commands(Case):
             self.assertEqual(status, 2)
             self.assertTrue(said.startswith("caret: ") or not arguments)
 
+    def test_a_local_variable(self):
+        """Would be gone with the process: nothing is said to be well."""
+        self.db.close()
+        for arguments in (("set", self.path, "oaks(1)", "5"), ("incr", self.path, "oaks(1)"),
+                          ("load", self.path, "oaks(1)"), ("kill", self.path, "oaks(1)"), ("get", self.path, "oaks(1)"),
+                          ("set", self.path + ".none", "oaks(1)", "5")):
+            status, _, said = self.run_it(*arguments, stdin="{}")
+            self.assertEqual((status, said), (2, "caret: oaks(1) is not a global: write '^oaks(1)', in quotes\n"))
+        self.assertFalse(os.path.exists(self.path + ".none"))
+
     def test_no_right_to_write(self):
         """Is not needed to read; the advice to open it for reading is for programs: no command has such an option."""
         self.n.value = 1

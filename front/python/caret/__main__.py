@@ -142,11 +142,19 @@ COMMANDS: dict[str, tuple[Callable[..., Any], int, int, bool, int]] = {
 }
 
 
+def _node(db: Any, text: str) -> Any:
+    """Of a global: a local variable would be gone with this process."""
+    node = caret.parse(db, text)
+    if node.is_local:
+        raise ValueError("%s is not a global: write '^%s', in quotes" % (text, text))
+    return node
+
+
 def _rehearse(function: Callable[..., Any], told: list[Any]) -> None:
     """In memory: a mistake makes no database.  What there is no room for there says nothing."""
     try:
         with caret.open(":memory:") as trial:
-            function(trial, caret.parse(trial, told[0]), *told[1:])
+            function(trial, _node(trial, told[0]), *told[1:])
     except (caret.StorageError, caret.Limit, MemoryError):
         pass
 
@@ -171,7 +179,7 @@ def main(arguments: list[str]) -> int:
         readonly = kind == READS or kind == LOOKS and os.path.exists(rest[0]) and not os.access(rest[0], os.W_OK)
         with caret.open(rest[0], create=kind in (OPENS, MAKES), readonly=readonly) as db:
             if told and is_node:
-                told[0] = caret.parse(db, told[0])
+                told[0] = _node(db, told[0])
             result = function(db, *told)
         if kind == MAKES and result is not None:
             _say(result)
