@@ -27,4 +27,7 @@ const char *serve__config_refused(struct serve__shared *s, char *error, size_t c
 struct serve__worker;
 const char *serve__config_rewrite(struct serve__worker *w, bool all, char *error, size_t cap);
 
+/* May another file take the place of what is there?  Not of a device or a pipe. */
+bool serve__may_replace(const char *path);
+
 #endif

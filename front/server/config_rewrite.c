@@ -5,6 +5,7 @@
  * left of it go, and what is not at its default and has no line is added at the end.  `include`, `rename-command`
  * and comments stay as they are.
  *   The new file is written beside the old one, synced, and renamed: whoever dies in between leaves the old one.
+ * What is not a regular file is left alone: root's server would replace /dev/null, or a pipe of its shell.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -290,6 +291,12 @@ static bool sync_folder(const char *path)
     return fine;
 }
 
+bool serve__may_replace(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) != 0 || S_ISREG(st.st_mode);
+}
+
 static bool overwrite(const char *path, const struct serve__buffer *b)
 {
     char beside[4200];
@@ -315,6 +322,8 @@ const char *serve__config_rewrite(struct serve__worker *w, bool all, char *error
     struct rewrite r = {.all = all};
     struct serve__buffer b = {0};
     const char *path = w->shared->config_file;
+    if (!serve__may_replace(path))
+        return "it is not a regular file, and stays what it is";
     bool fine = read_old(&r, path);
     if (fine) {
         put_all(&r, &w->config);

@@ -236,6 +236,11 @@ rm "$dir/ours.conf" && mkdir "$dir/ours.conf"
 ask "$dir/s" CONFIG REWRITE | grep -q '^ERR Rewriting config file: '
 note $? "it says so if the file can't be written"
 rmdir "$dir/ours.conf"
+ln -s /dev/null "$dir/ours.conf"
+is 'ERR Rewriting config file: it is not a regular file, and stays what it is' "$dir/s" CONFIG REWRITE
+[ -c "$dir/ours.conf" ]
+note $? "a device is left alone"
+rm "$dir/ours.conf"
 stop
 start --port 0
 is "dir $(pwd -P)" "$dir/s" CONFIG GET dir
@@ -249,6 +254,10 @@ users='user a on nopass &* +@all user b on nopass resetchannels +@all user defau
 is "$users" "$dir/s" ACL LIST
 is OK "$dir/s" ACL LOAD
 is "$users" "$dir/s" ACL LIST
+is OK "$dir/s" ACL SAVE
+ln -sf /dev/null "$dir/users.acl"
+ask "$dir/s" ACL SAVE | grep -q '^ERR There was an error trying to save the ACLs' && [ -c "$dir/users.acl" ]
+note $? "users are not saved in place of a device"
 stop
 
 # In the background: the process that was started ends at once.

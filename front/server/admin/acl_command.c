@@ -10,6 +10,7 @@
 
 #include "server/admin/acl.h"
 #include "server/codec/digest.h"
+#include "server/config_file.h"
 #include "server/meet/ending.h"
 #include "server/worker.h"
 
@@ -278,13 +279,14 @@ int serve__cmd_acl_save(struct serve__call *q)
     b->len = 0;
     serve__users_text(b, false);
     snprintf(temp, sizeof temp, "%s.tmp-%d", path, (int)getpid());
-    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = serve__may_replace(path) ? open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
     bool fine = fd >= 0 && write(fd, b->data, b->len) == (ssize_t)b->len && fsync(fd) == 0;
     if (fd >= 0)
         close(fd);
     if (fine && rename(temp, path) == 0)
         return serve__ok(q);
-    unlink(temp);
+    if (fd >= 0)
+        unlink(temp);
     return serve__fail(
         q, "ERR There was an error trying to save the ACLs. Please check the server logs for more "
            "information");
