@@ -256,7 +256,7 @@ local function value(expression)
 end
 
 local FIGURES = { -- page, its pattern; file, its pattern; how many units of the source are one of the page
-    {"README.md", "a key has up to ([%d,]+) of", "include/caret.h", "CARET_MAX_KEY +(%w+)"},
+    {"README.md", "a whole key takes up to ([%d,]+) of", "include/caret.h", "CARET_MAX_KEY +(%w+)"},
     {"README.md", "value (%d+) MiB", "include/caret.h", "CARET_MAX_VALUE %((.-)%)", 2 ^ 20},
     {"docs/data-model.md", "(%d+) characters after the", "include/caret.h", "CARET_MAX_NAME +(%w+)"},
     {"docs/data-model.md", "(%d+) in one node", "include/caret.h", "CARET_MAX_SUBS +(%w+)"},
