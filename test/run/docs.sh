@@ -1,6 +1,7 @@
 #!/bin/sh
 # The reference becomes HTML without a warning, with every function in it; lists of names in the documents are those of
 # the program; the C examples compile and run.
+# So do those in M.
 # (What is Lua in the documents is run by test/lua/test_docs.lua.)
 
 # shellcheck source=common.sh
@@ -44,6 +45,24 @@ if [ -e "$build/libcaret.a" ] && ! nm "$build/libcaret.a" 2>/dev/null | grep -q 
     done
 else
     skip "a build with sanitizers: the C examples are not linked with it"
+fi
+
+# ---- M: README's routine, and those of the page about Lua
+if [ -x "$build/caret-m" ]; then
+    "$caret" set --db forest.caret '^oaks(1,"shadow")' 16
+    awk '/^## Thirty seconds of M/ { here = 1 } here && on && /^```/ { exit } on && !/# a prompt$/
+        here && /^```sh$/ { on = 1 }' "$source/README.md" >forest.sh
+    PATH="$build:$PATH" sh ./forest.sh >out 2>&1 && [ "$(tr '\n' / <out)" = '1   16/2   22.5/' ]
+    note $? "README's routine prints what its database has"
+    page=$source/docs/guide/m-and-lua.md
+    awk '/^    hello ;$/ { on = 1 } on && !/^    / { exit } on { print substr($0, 5) }' "$page" >hello.m
+    { echo 'others ;' && grep '^     [sw]' "$page" | tail -n +4; } >others.m
+    CARET_DB=forest.caret "$caret" m -run hello >out 2>&1
+    CARET_DB=forest.caret "$caret" m -run others >>out 2>&1
+    [ "$(tr '\n' / <out)" = '05/00abab/-1Lua: mlua(code):1: no/01/7/' ]
+    note $? "M calls Lua and Lua calls M as the page says"
+else
+    skip "caret m is not built"
 fi
 
 finish
