@@ -50,7 +50,7 @@ fi
 # ---- M: README's routine, and those of the page about Lua
 if [ -x "$build/caret-m" ]; then
     "$caret" set --db forest.caret '^oaks(1,"shadow")' 16
-    awk '/^## Thirty seconds of M/ { here = 1 } here && on && /^```/ { exit } on && !/# a prompt$/
+    awk '/^## Thirty seconds of M/ { here = 1 } here && on && /^```/ { exit } on && !/# a prompt; /
         here && /^```sh$/ { on = 1 }' "$source/README.md" >forest.sh
     PATH="$build:$PATH" sh ./forest.sh >out 2>&1 && [ "$(tr '\n' / <out)" = '1   16/2   22.5/' ]
     note $? "README's routine prints what its database has"

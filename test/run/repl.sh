@@ -86,6 +86,9 @@ fails 1 "an unknown command" '.foo' 'there is no .foo'
 printf '.help\n' | "$caret" repl "$db" >"$dir/out" 2>"$dir/err"
 grep -q 'Tab completes' "$dir/out"
 note $? "tells what there is"
+printf 'help\n?\nquit()\nhelp = 5\nhelp\n' | "$caret" repl "$db" >"$dir/out" 2>"$dir/err"
+[ "$(grep -c '^\.help tells how, \.quit leaves$' "$dir/out")" = 3 ] && [ "$(tail -n 1 "$dir/out")" = 5 ] && [ ! -s "$dir/err" ]
+note $? "and how to be told, but not of a variable"
 
 usage()
 {

@@ -82,7 +82,16 @@ local function read_chunk(terminal)
     end
 end
 
+-- What people try first at a prompt that they do not know, unless it is a variable of theirs.
+local GUESSES, HINT = {help = true, exit = true, quit = true, ["?"] = true}, ".help tells how, .quit leaves"
+
+local function is_guess(text)
+    local word = text:match "^%s*([%a?]+)%s*%(?%)?%s*$"
+    return GUESSES[word] and _G[word] == nil
+end
+
 local function run_chunk(db, text)
+    if is_guess(text) then return print(HINT) end
     local name = text:match("^%s*%.(%a+)%s*$")
     if name == "quit" or name == "exit" then return true end
     if name then
@@ -109,7 +118,7 @@ local function run(o)
     _G.caret, _G.db = caret, db
     local terminal = lines.open(words.completion(db, _G), history_path())
     if terminal then
-        print(("caret %s, %s: .help tells how, .quit leaves"):format(caret._VERSION, db:path()))
+        print(("caret %s, %s: %s"):format(caret._VERSION, db:path(), HINT))
     end
     local done, ended = false, false
     while not done and not ended do
