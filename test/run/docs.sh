@@ -59,7 +59,7 @@ if [ -x "$build/caret-m" ]; then
     { echo 'others ;' && grep '^     [sw]' "$page" | tail -n +4; } >others.m
     CARET_DB=forest.caret "$caret" m -run hello >out 2>&1
     CARET_DB=forest.caret "$caret" m -run others >>out 2>&1
-    [ "$(tr '\n' / <out)" = '05/00abab/-1Lua: mlua(code):1: no/01/7/' ]
+    [ "$(tr '\n' / <out)" = '05/00abab/05/-1Lua: mlua(code):1: no/01/7/' ]
     note $? "M calls Lua and Lua calls M as the page says"
 else
     skip "caret m is not built"
