@@ -197,9 +197,18 @@ local function goto_(s, p)
     return conditional(node, s, p)
 end
 
+-- Another process can't have a variable by reference: the first one is told.
+local function by_value(actuals, s, p)
+    for _, value in ipairs(actuals or {}) do
+        if value and value[1] == "ref" then fail("JOBACTREF", select(2, find(s, "[(,]%.", p))) end
+    end
+end
+
 local function job(s, p)
     local node
+    local from = p
     node, p = entry(s, p, true)
+    by_value(node[5], s, from)
     if node[1] == "argind" then
         if byte(s, p) ~= 58 then return node, p end
         node = { "entry", { "ind", node[2] } }

@@ -34,8 +34,8 @@ end
 local function attempt(f, n, top)
     local ok, v, p = pcall(frames.in_thread, n + 150, f)
     local _, e
-    if not ok then
-        _, e = frames.finish(1, n, top, false, v, p)
+    if not ok or v ~= nil then
+        _, e = frames.finish(1, n, top, ok, v, p)
     end
     L.n = n
     symbols.unwind(top)
@@ -56,33 +56,48 @@ local function base(f, top)
     return e == nil, e
 end
 
-local function start_of(label, offset, routine, args, n)
+local function start_of(label, offset, routine)
     local code = load.routines[routine]
     if offset and offset ~= 0 then
         return indirect.target(code, label, offset, nil)
-    elseif n and n > 0 then
-        return function()
-            M.m(label, routine, args, n, "DO")
-        end
     end
     return indirect.label_of(code, label or "")
 end
 
--- f at the level of now: nil, or what ended it.
-function M.at_level(f)
-    return attempt(f, L.n, symbols.stack.top)
+-- What attempt() does, of a label with actuals, whose entry begins the level of now itself.
+local function attempt_with(label, routine, args, n)
+    local top = symbols.stack.top
+    L.n = L.n - 1
+    local ok, e = pcall(frames.in_thread, L.n + 150, M.m, label, routine, args, n)
+    L.n = L.n + 1
+    symbols.unwind(top)
+    return not ok and errors.internal(e) or nil
 end
 
-function M.run(label, offset, routine, args, n)
+-- f at the level of now: nil, or what ended it.
+function M.at_level(f)
+    return attempt(function()
+        f()
+    end, L.n, symbols.stack.top)
+end
+
+function M.run(label, offset, routine)
     return base(function()
-        return start_of(label, offset, routine, args, n)()
+        local v, p = start_of(label, offset, routine)()
+        return v, p
     end, symbols.stack.top)
+end
+
+-- The same with n actuals.
+function M.run_with(label, routine, args, n)
+    local e = attempt_with(label, routine, args, n)
+    return e == nil or e.control == "halt", e
 end
 
 -- What it makes NEW stays so until the level ends.
 function M.direct(text)
     return base(function()
-        return load.line(text, level.running() or load.empty, "x")()
+        load.line(text, level.running() or load.empty, "x")()
     end, math.huge)
 end
 

@@ -81,7 +81,7 @@ function start.run(text, ...)
     if not name then
         return report(require("mumps.runtime.error").object("RUNPARAMERR"))
     end
-    return start.finish(require("mumps.runtime.call").run(label, offset, name, nil, nil))
+    return start.finish(require("mumps.runtime.call").run(label, offset, name))
 end
 
 -- A process that JOB made.
@@ -92,7 +92,10 @@ function start.job()
     local task = require("mumps.io.system").job_main()
     local call = require "mumps.runtime.call"
     require("mumps.runtime.level").first = "-direct "
-    return start.finish(call.run(task.label, task.offset, task.routine, task.args, task.n))
+    if task.n and task.n > 0 and task.offset == 0 then
+        return start.finish(call.run_with(task.label, task.routine, task.args, task.n))
+    end
+    return start.finish(call.run(task.label, task.offset, task.routine))
 end
 
 return start
