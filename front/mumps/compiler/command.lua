@@ -80,10 +80,10 @@ end
 -- SET *a=b, from the byte after * on.
 local function alias(s, p)
     local to, from
-    if not find(s, "^[%a%%(]", p) then fail("VAREXPECTED", p) end
+    if not find(s, "^[%a%%(^@$]", p) then fail("VAREXPECTED", p) end
     to, p = alias_name(s, p)
     p = equal(s, p)
-    if not find(s, "^[%a%%$@]", p) then fail("ALIASEXPECTED", p) end
+    if not find(s, "^[%a%%]", p) and not find(s, "^%$%$", p) then fail("ALIASEXPECTED", p) end
     from, p = expr.atom(s, p)
     return { "setalias", to, from }, p
 end

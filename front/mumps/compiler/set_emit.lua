@@ -248,14 +248,16 @@ end
 local function set_alias(k, arg)
     local target, from = arg[2], arg[3]
     local c
+    local before, after = "", ""
     if type(from) == "string" then
         c = format("%s(%s,0)", k:h("alias_container"), k:slot(from))
     elseif from[1] == "extrinsic" then
         c = format("%s(%s)", k:h("alias_result"), value(k, from))
+        before, after = k:h("alias_called") .. "() ", format(" %s(c)", k:h("unshare")) -- QUIT * counted it
     else
         c = format("%s(%s)", k:h("alias_container"), M.alias_place(k, from))
     end
-    return format("do local c=%s %s(c,%s) end", c, k:h("alias_set"), M.alias_place(k, target))
+    return format("do %slocal c=%s %s(c,%s)%s end", before, c, k:h("alias_set"), M.alias_place(k, target), after)
 end
 
 function M.set(k, arg)

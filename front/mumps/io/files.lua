@@ -100,8 +100,9 @@ end
 
 local streams = {}
 
+-- The files of a pattern: * and ? stand for others, nothing else does.
 local function matches(pattern)
-    local n = tonumber(C.caret_mumps__io_glob(pattern, buffer(), ROOM))
+    local n = tonumber(C.caret_mumps__io_glob(pattern:gsub("%[", "\\["), buffer(), ROOM))
     local list = {}
     for path in ffi.string(room, n):gmatch "[^\n]+" do
         list[#list + 1] = path

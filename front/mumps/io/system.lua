@@ -88,14 +88,22 @@ function S.zut()
     return clock(0)
 end
 
+-- What $ZTRNLNM tells of a variable that is there, and of one that is not. The numbers are those that fis-gtm
+-- gives for what logical names had.
+local items = { [""] = { true, "" }, FULL = { true, "" }, VALUE = { true, "" }, LENGTH = { true, "" },
+    ACCESS_MODE = { 0, "" }, CONCEALED = { 0, "" }, CONFINE = { 0, "" }, MAX_INDEX = { 0, "" },
+    NO_ALIAS = { 1, 1 }, TABLE = { 0, "" }, TABLE_NAME = { "", "" }, TERMINAL = { 1, 0 } }
+
 -- $ZTRNLNM(name,,,,,item): a variable of the environment, or how long it is.
 function S.ztrnlnm(name, _, _, _, _, item)
     local text = str(name)
     local value = text ~= "" and not text:find("\0", 1, true) and S.env(text) or ""
     local what = item and str(item):upper() or ""
-    if what == "LENGTH" then return value == "" and "" or #value end
-    if what ~= "" and what ~= "FULL" and what ~= "VALUE" then return B.fail(nil, "BADTRNPARAM", str(item)) end
-    return value
+    local told = items[what]
+    if not told then return B.fail(nil, "BADTRNPARAM", str(item)) end
+    if value == "" then return told[2] end
+    if told[1] ~= true then return told[1] end
+    return what == "LENGTH" and #value or value
 end
 
 -- $ZSYSLOG(text)

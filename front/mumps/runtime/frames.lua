@@ -48,7 +48,9 @@ local function run_out(kind, d, top, ok, v, p)
             end
             if kind == EXTRINSIC then
                 unwind(top)
-                return nil, errors.object("QUITARGREQD")
+                local missing = level.no_alias and "QUITALSINV" or "QUITARGREQD"
+                level.no_alias = nil
+                return nil, errors.object(missing)
             end
             unwind(top) -- its NEWs are undone, and so the trap may be that of the level before
             v = wrong_quit(d, p)
@@ -100,6 +102,7 @@ end
 
 -- The error goes on at the level before.
 local function pass_on(e)
+    level.aliases[L.n + 1] = nil
     if e.m and not e.place then
         level.locate(e)
     elseif e.m then

@@ -15,6 +15,7 @@ local getinfo, match, gsub, sub = debug.getinfo, string.match, string.gsub, stri
 
 local M = {LIMIT = 10000, first = "-run", codes = {}, failed = {}, seen = {}, highest = -1, base = -1,
     threads = {},
+    aliases = {}, -- by level: SET * has called it
     outside = ""} -- the place of what is in no routine: direct mode has one
 
 -- Is $ECODE empty?  It is until there is one (trap.lua).

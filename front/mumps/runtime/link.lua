@@ -102,15 +102,28 @@ function H.as_test(ok)
     return ok and 1 or 0
 end
 
--- QUIT *X: the container goes on living when X's NEW ends.
+local EXTRINSIC = require("mumps.runtime.frames").kinds["$$"]
+
+-- QUIT *X: the container goes on living when X's NEW ends. Where $$f() is a value it is an error of the caller.
 function H.alias_quit(...)
     local c = H.alias_container(...)
+    local n = level.L.n
+    if level.L.kind[n] == EXTRINSIC and not level.aliases[n] then
+        level.no_alias = true
+        return nil
+    end
     symbols.share(c)
     return c
 end
 
+-- Before SET * calls $$f().
+function H.alias_called()
+    level.aliases[level.L.n + 1] = true
+end
+
 -- What $$f() gives to SET *: the container of QUIT *.
 function H.alias_result(c)
+    level.aliases[level.L.n + 1] = nil
     if type(c) ~= "table" then
         return fail("ALIASEXPECTED")
     end
