@@ -80,7 +80,9 @@ end
 
 local function zwrite_special(s, p)
     local _, last = find(s, "^%a+", p)
-    if not last or byte(s, last + 1) == 40 then fail("SVNEXPECTED", last and last + 1 or p) end
+    if not last or not ended(byte(s, last + 1)) and byte(s, last + 1) ~= 44 then
+        fail("SVNEXPECTED", last and last + 1 or p)
+    end
     local full = words.variables[upper(sub(s, p, last))]
     if not full then return lex.soft("INVSVN", p), last + 1 end
     lex.mark("variables", p, last, full)
@@ -113,9 +115,6 @@ local function zwrite(s, p)
         node, p = expr.indirection(s, p, zwrite_subscripts)
         if not node[3] and ended(byte(s, p)) then return { "argind", node[2] }, p end
         return { "zwrite", node }, p
-    end
-    if byte(s, p) == 42 and ended(byte(s, p + 1)) then
-        return { "zwrite", { "local", { "pat", ".E" } } }, p + 1
     end
     node, p = zwrite_target(s, p)
     if node[1] == "ERROR" then return node, p end

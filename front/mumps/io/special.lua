@@ -24,13 +24,13 @@ function get.ZPIN() return D.principal().input and D.principal().name .. "< /" o
 function get.ZPOUT() return D.principal().input and D.principal().name .. "> /" or D.principal().name end
 function get.KEY() return inner().key end
 
--- Of a file: where the next READ begins.
+-- Of a file: where the next READ or WRITE begins.
 function get.ZKEY()
     local d = inner()
-    if not d.regular or not d.reading then
+    if not d.regular or d.principal and not d.reading then
         return d.zkey or ""
     end
-    local at = tonumber(C.caret_mumps__io_seek(d.fd, 0, 1)) - (d.ie - d.ip)
+    local at = tonumber(C.caret_mumps__io_seek(d.fd, 0, 1)) - (d.ie - d.ip) + d.n
     return d.fixed and ("%d,%d"):format(at / d.width, at % d.width) or at
 end
 function get.ZA() return inner().za end

@@ -159,18 +159,18 @@ local function codes_of(v)
     return table.concat(list)
 end
 
--- put(code, n, text) for each line.  All is gathered first: what is shown must not change by being stored.
+-- put(code, n, text) for each line.  Those of a code are gathered first: what is shown must not change by being
+-- stored; the next code sees it.
 function Z.to(codes, put)
-    local all = {}
     for code in codes_of(codes):gmatch "." do
-        local n = FIRST[code] or 1
+        local n, all = FIRST[code] or 1, {}
         show[code](function(text, of)
             all[#all + 1] = { of or code, of and FIRST[of] or n, text }
             n = n + 1
         end)
-    end
-    for _, entry in ipairs(all) do
-        put(entry[1], entry[2], entry[3])
+        for _, entry in ipairs(all) do
+            put(entry[1], entry[2], entry[3])
+        end
     end
 end
 

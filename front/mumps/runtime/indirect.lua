@@ -536,8 +536,6 @@ function M.text(home, label, offset, routine)
     local code = code_for_text(home, routine)
     if not code or not code.starts then
         return ""
-    elseif not label and offset and number.num(offset) == 0 then
-        return code.name
     end
     local line = 0
     if label then
@@ -550,7 +548,9 @@ function M.text(home, label, offset, routine)
         line = 1
     end
     line = line + (offset and number.int(offset) or 0)
-    if line < 1 or line > code.count then
+    if line == 0 then
+        return code.name
+    elseif line < 0 or line > code.count then
         return ""
     end
     return level.source_of(code, line)
