@@ -257,7 +257,8 @@ local function set_alias(k, arg)
     else
         c = format("%s(%s)", k:h("alias_container"), M.alias_place(k, from))
     end
-    return format("do %slocal c=%s %s(c,%s)%s end", before, c, k:h("alias_set"), M.alias_place(k, target), after)
+    return format("do %slocal c=%s %s(c,%s)%s end", before, c, k:h("alias_set"), M.alias_place(k, target),
+        after)
 end
 
 function M.set(k, arg)

@@ -159,8 +159,8 @@ local function codes_of(v)
     return table.concat(list)
 end
 
--- put(code, n, text) for each line.  Those of a code are gathered first: what is shown must not change by being
--- stored; the next code sees it.
+-- put(code, n, text) for each line.  Those of a code are gathered first: what is shown must not change by
+-- being stored; the next code sees it.
 function Z.to(codes, put)
     for code in codes_of(codes):gmatch "." do
         local n, all = FIRST[code] or 1, {}

@@ -104,7 +104,8 @@ end
 
 local EXTRINSIC = require("mumps.runtime.frames").kinds["$$"]
 
--- QUIT *X: the container goes on living when X's NEW ends. Where $$f() is a value it is an error of the caller.
+-- QUIT *X: the container goes on living when X's NEW ends. Where $$f() is a value it is an error of the
+-- caller.
 function H.alias_quit(...)
     local c = H.alias_container(...)
     local n = level.L.n

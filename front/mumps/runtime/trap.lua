@@ -56,12 +56,6 @@ function M.set_etrap(v)
     M.etrap, M.ztrap = v, ""
 end
 
-function M.set_ztrap(v)
-    v = tostring(v)
-    compiles(v)
-    M.ztrap, M.etrap = v, ""
-end
-
 local traps = {restore = function(_, etrap, ztrap)
     M.etrap, M.ztrap = etrap, ztrap
 end}
@@ -71,6 +65,16 @@ end}
 
 function M.new_etrap()
     symbols.push_special(traps, M.etrap, M.ztrap)
+end
+
+-- An $ETRAP that it takes the place of comes back when the level ends.
+function M.set_ztrap(v)
+    v = tostring(v)
+    compiles(v)
+    if v ~= "" and M.etrap ~= "" then
+        M.new_etrap()
+    end
+    M.ztrap, M.etrap = v, ""
 end
 
 function M.new_ztrap()
