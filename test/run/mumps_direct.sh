@@ -74,7 +74,7 @@ END
 # stopped place kind: what is said when a program stops
 stopped() { printf '%%YDB-I-BREAKZ%s, Break instruction encountered during Z%s action\n%s\n\n>\n' \
     "$2" "$3" "$tab${tab}At M source location $1"; }
-printf '%s\n' 'zb sub+1^S' 'd ^S' 'zst' 'zst over' 'zst outof' 'zc' 'zb -sub+1^S' 'zc' >in
+printf '%s\n' 'zb sub+1^S' 'd ^S' 'zst into' 'zst over' 'zst outof' 'zc' 'zst' 'zsh "s"' 'zb -sub+1^S' 'zc' >in
 {
     printf '%s\n' '' '>' '' '>' sub
     stopped sub+1^S BA BREAK
@@ -83,9 +83,30 @@ printf '%s\n' 'zb sub+1^S' 'd ^S' 'zst' 'zst over' 'zst outof' 'zc' 'zb -sub+1^S
     stopped S+2^S ST STEP
     echo sub
     stopped sub+1^S BA BREAK
-    printf '%s\n' '' '>' sub '' '>'
+    stopped sub+2^S ST STEP
+    printf '%s\n' sub+2^S '    (Direct mode) ' S+2^S '+1^GTM$DMOD    (Direct mode) '
+    printf '%s\n' '' '>' '' '>' sub '' '>'
 } >want
 direct "ZBREAK and ZSTEP"
+cat >idle.m <<'END'
+idle ; nothing runs here
+ ; nor here
+
+ s a=1
+ d
+ . ; nor here
+ . s b=1
+END
+printf '%s\n' 'zb idle^idle,idle+5^idle' 'd ^idle' 'zc' 'zb -idle+1^idle' 'zc' 'd ^idle' 'zc' >in
+{
+    printf '%s\n' '' '>' '' '>'
+    stopped idle+3^idle BA BREAK
+    stopped idle+6^idle BA BREAK
+    printf '%s\n' '' '>' '' '>'
+    stopped idle+6^idle BA BREAK
+    printf '%s\n' '' '>'
+} >want
+direct "a breakpoint of a line without code"
 printf '%s\n' 'zb sub^S:"w b":2' 's b="b"' 'd ^S' 'zb -*' 'zb none^S' >in
 printf '%s\n' '' '>' '' '>' '' '>' sub 4sub 4sub '' '>' '' '>' '%YDB-E-NOPLACE, Line specified in a ZBREAK cannot be found' \
     '' '>' >want

@@ -82,7 +82,7 @@ function show.R(put)
     for i = #stack, 1, -1 do
         local place = stack[i].place
         local indirect = stack[i].kind == "XECUTE"
-        if not sum or not indirect then sum = Z.sum(place:match "%^(.*)$") end
+        if not sum or not indirect then sum = Z.sum(place:match "%^([%%%w]*)" or "") end
         lines[i] = (indirect and INDIRECT or place) .. ":" .. sum
     end
     for _, text in ipairs(lines) do put(text) end

@@ -94,10 +94,17 @@ function M.run_with(label, routine, args, n)
     return e == nil or e.control == "halt", e
 end
 
--- What it makes NEW stays so until the level ends.
-function M.direct(text)
+-- A line that was entered; nested: within a program, where it is not a level of its own; "error": at one that
+-- an error has ended. What it makes NEW stays so until the level ends.
+function M.direct(text, nested)
     return base(function()
-        load.line(text, level.running() or load.empty, "x")()
+        local within = nested and nested ~= "error"
+        local f, code = load.line(text, level.running() or load.empty, within and "i" or "x")
+        local seen = nested == "error" and level.failed[L.n]
+        if seen then
+            code.at, code.at_line = seen.code, seen.line
+        end
+        f()
     end, math.huge)
 end
 

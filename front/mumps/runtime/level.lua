@@ -16,6 +16,7 @@ local getinfo, match, gsub, sub = debug.getinfo, string.match, string.gsub, stri
 local M = {LIMIT = 10000, first = "-run", codes = {}, failed = {}, seen = {}, highest = -1, base = -1,
     threads = {},
     aliases = {}, -- by level: SET * has called it
+    prompts = {}, -- by level: what has led to a prompt in it
     outside = ""} -- the place of what is in no routine: direct mode has one
 
 -- Is $ECODE empty?  It is until there is one (trap.lua).
@@ -281,6 +282,8 @@ function M.info(n, item)
     local l = level_at(n)
     if not l then
         return ""
+    elseif n == 0 and l.code.kind ~= "routine" and M.outside ~= "" then -- direct mode
+        return item == "PLACE" and M.outside or ""
     elseif item == "PLACE" then
         local place = place_of(l.code, l.line)
         return n == 0 and L.n >= 0 and l.base and l.base .. place or place
@@ -292,15 +295,21 @@ function M.info(n, item)
     return ""
 end
 
+-- What has led to a prompt within a level, as ZSHOW tells it: beside the place, and below it.
+local prompts = {
+    BREAK = {"    (Direct mode) "}, step = {"", "    (Direct mode) "},
+    zbreak = {"    (ZBREAK)", "    (Direct mode) "}, error = {"    ($ZTRAP)", "    (Direct mode) "}}
+
 -- For people and ZSHOW: newest first.
 function M.stack()
     local list = {}
-    for i, l in ipairs(M.live()) do
-        local place = place_of(l.code, l.line)
-        if l.n == 0 and l.code.kind ~= "routine" and M.outside ~= "" then
-            place = M.outside .. "    (Direct mode) "
-        end
-        list[i] = {place = place, kind = M.kind(l.n), source = source_of(l.code, l.line)}
+    for _, l in ipairs(M.live()) do
+        local direct = l.n == 0 and l.code.kind ~= "routine" and M.outside ~= ""
+        local place = direct and M.outside or place_of(l.code, l.line)
+        local told = prompts[direct and "BREAK" or M.prompts[l.n]]
+        list[#list + 1] = {place = place .. (told and told[1] or ""), kind = M.kind(l.n),
+            source = source_of(l.code, l.line)}
+        list[#list + 1] = told and told[2] and {place = told[2], kind = "prompt", source = ""} or nil
     end
     return list
 end

@@ -18,6 +18,7 @@ local L = level.L
 local breaks = {} -- by name of routine, by line: {action, count, place}
 local n_breaks = 0
 local step -- {kind, level, action}
+local acting -- the level at which an action runs
 
 -- ------------------------------------------------------------------ before a line
 
@@ -38,9 +39,12 @@ local function act(action, mnemonic, code, line)
         e.place = level.place_of(code, line)
         local direct = require "mumps.tools.direct"
         direct.report(e)
-        return direct.nested()
+        return direct.nested(mnemonic == "BREAKZST" and "step" or "zbreak")
     end
-    return call.xecute(action)
+    local outer = acting
+    acting = L.n
+    call.xecute(action)
+    acting = outer
 end
 
 local function due(b)
@@ -55,13 +59,14 @@ local function update() end -- below
 
 local function before(code, line)
     local s = step
+    acting = nil
     if s and is_step(s) then
         step = nil
-        update()
         act(s.action, "BREAKZST", code, line)
     end
     local b = breaks[code.name] and breaks[code.name][line]
     if b and due(b) then act(b.action, "BREAKZBA", code, line) end
+    update() -- only now: what was seen of outer levels would be lost between two steps
 end
 
 function update()
@@ -69,6 +74,20 @@ function update()
 end
 
 -- ------------------------------------------------------------------------ ZBREAK
+
+-- Has a line nothing that runs?
+local function is_idle(text)
+    local rest = text:gsub("^[%%%w]*:?", ""):gsub("^%b()", "")
+    return rest:find "^[ \t.]*$" or rest:find "^[ \t.]*;"
+end
+
+-- The line at which a breakpoint of that one stops: the next one that runs.
+local function stop_of(r, line)
+    local last = routine.count(r)
+    local at = line
+    while at < last and is_idle(routine.raw(r, at)) do at = at + 1 end
+    return at
+end
 
 -- The line that an entry {label, offset, routine} means, and its routine.
 local function place_of(entry)
@@ -89,11 +108,13 @@ local function remove(name, line)
     n_breaks = n_breaks - 1
 end
 
-local function add(name, line, r, action, count)
+local function add(name, wanted, r, action, count)
+    local line = stop_of(r, wanted)
+    local place = breaks[name] and breaks[name][line] and breaks[name][line].place
     remove(name, line)
     breaks[name] = breaks[name] or {}
     n_breaks = n_breaks + 1
-    breaks[name][line] = { action = action, count = count, place = level.place_of(r.code, line) }
+    breaks[name][line] = { action = action, count = count, place = place or level.place_of(r.code, wanted) }
 end
 
 -- entry nil: all of them.
@@ -106,7 +127,7 @@ function commands.ZBREAK(entry, action, count, removed)
     count = math.floor(tonumber(count or 1) or 1)
     if count < 0 then errors.fail("ZBRKCNTNEGATIVE", tostring(count)) end
     if removed then
-        remove(name, line)
+        remove(name, stop_of(r, line))
     else
         add(name, line, r, action == nil and "B" or tostring(action), count)
     end
@@ -134,8 +155,8 @@ end
 
 -- At a prompt the program goes on, too.
 function commands.ZSTEP(kind, action)
-    step = { kind = kind or "INTO", level = L.n, action = tostring(action == nil and special.get "ZSTEP"
-    or action) }
+    step = { kind = kind or "OVER", level = acting or L.n,
+        action = tostring(action == nil and special.get "ZSTEP" or action) }
     update()
     if trap.prompt == L.n then error({ control = "continue" }, 0) end
 end

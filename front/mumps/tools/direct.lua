@@ -39,8 +39,9 @@ end
 -- `typed`: of the line that was entered, or of what a trap got.
 local function report(e, typed)
     local place = e.place or ""
-    if place == "" or place:find("GTM$DMOD", 1, true) or typed then return tell(e.text) end
-    return tell(e.text .. "\n\t\tAt M source location " .. place)
+    local text = e.text:gsub(",%%(%u+)%-(%u)%-", "\n%%%1-%2-") -- messages that belong to it
+    if place == "" or place:find("GTM$DMOD", 1, true) or typed then return tell(text) end
+    return tell(text .. "\n\t\tAt M source location " .. place)
 end
 
 direct.report = report
@@ -98,9 +99,9 @@ local function quits(ast)
     return cmd and #ast.cmds == 1 and cmd[1] == "QUIT" and not cmd[2][1] and not cmd.pc
 end
 
-local function run(text)
+local function run(text, nested)
     interrupt.drop()
-    local ok, e = call.direct(text)
+    local ok, e = call.direct(text, nested)
     device.flush()
     if is_mine(e, "stop") then return report(errors.object "CTRLC") end
     if ok and not is_mine(e, "halt") then return end
@@ -110,8 +111,8 @@ end
 
 -- Lines until one leaves the prompt: what is to be thrown then.
 local function prompt(nested)
-    local outer = trap.prompt
-    trap.prompt = L.n
+    local outer, n = trap.prompt, L.n
+    trap.prompt, level.prompts[n] = n, nested
     local result
     repeat
         interrupt.at_prompt(true)
@@ -127,18 +128,19 @@ local function prompt(nested)
         elseif nested and quits(ast) then
             result = { control = "quit" }
         else
-            result = run(text)
+            result = run(text, nested)
             if not nested and is_mine(result, "continue") then result = nil end
         end
     until result
-    trap.prompt = outer
+    trap.prompt, level.prompts[n] = outer, nil
     return result
 end
 
--- A prompt at the level of now.  It returns by ZCONTINUE; QUIT and all else are throws.
-local function nested()
+-- A prompt at the level of now, by "BREAK", "zbreak", "step" or "error".  It returns by ZCONTINUE; QUIT and
+-- all else are throws.
+local function nested(how)
     local current = device.current()
-    local e = prompt(true)
+    local e = prompt(how)
     if is_mine(e, "continue") then return device.return_to(current) end
     if is_mine(e, "quit") then e = { control = "goto", level = L.n } end
     error(e, 0)
@@ -161,7 +163,7 @@ function commands.BREAK(text)
     local e = errors.locate(errors.object "BREAK")
     if text ~= nil and tostring(text) ~= "" then return call.xecute(tostring(text)) end
     tell(("%s\n\t\tAt M source location %s"):format(e.text, e.place ~= "" and e.place or level.outside))
-    return nested()
+    return nested "BREAK"
 end
 
 -- Ctrl-C while a line runs: the same prompt, or the line's end; or as USE has said it.
@@ -171,7 +173,7 @@ function direct.interrupted()
     open_editor()
     local current = device.current()
     report(errors.locate(errors.object "CTRLC"))
-    nested()
+    nested "BREAK"
     device.return_to(current)
 end
 
@@ -183,7 +185,7 @@ end
 local function interactive(e)
     return function()
         report(e)
-        return nested()
+        return nested "error"
     end
 end
 
@@ -195,7 +197,8 @@ function direct.main()
     require("mumps.runtime.start").load()
     special.put("ZMODE", "INTERACTIVE")
     trap.interactive = interactive
-    level.outside = "+1^GTM$DMOD"
+    level.outside, level.first = "+1^GTM$DMOD", "-direct"
+    L.kind[0] = 3 -- as an XECUTE: a transaction may stay open after a line
     interrupt.start()
     open_editor()
     if lines.terminal() or stops then interrupt.control_c(stops) end
