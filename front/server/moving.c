@@ -293,7 +293,8 @@ static void settle(struct serve__worker *w, struct serve__conn *c, struct packet
     c->created = m->created;
     c->db = m->db;
     serve__conn_protocol(c, (int)m->protocol);
-    c->flags |= m->flags & (SERVE__CONN_AUTHENTICATED | SERVE__CONN_NO_EVICT);
+    c->flags |= m->flags & (SERVE__CONN_AUTHENTICATED | SERVE__CONN_NO_EVICT | SERVE__CONN_DEBUG |
+                            SERVE__CONN_DEBUG_SYNC);
     take_name(p, &c->name);
     take_name(p, &c->lib_name);
     take_name(p, &c->lib_ver);

@@ -112,7 +112,7 @@ end)
 case("what a connection is, it remains", function()
     local pid = start()
     local listener, tracker, waiter, multi, silent = connect(), connect(), connect(), connect(), connect()
-    local watcher, c = connect(), connect()
+    local watcher, debugger, c = connect(), connect(), connect()
     listener("SUBSCRIBE", "a")
     listener("PSUBSCRIBE", "b*")
     tracker("HELLO", "3")
@@ -123,6 +123,7 @@ case("what a connection is, it remains", function()
     multi("SET", "k1", "x")
     watcher("WATCH", "k2")
     check.wait(function() return c("INFO", "clients"):match("blocked_clients:(%d+)") == "1" end)
+    debugger("SCRIPT", "DEBUG", "YES")
     local id = tracker("CLIENT", "ID")
     local new = take_over(pid)
     is(tracker:read(), {push = {"invalidate", resp.null}})
@@ -143,6 +144,7 @@ case("what a connection is, it remains", function()
     is(c("MGET", "k1", "k2"), {"x", "z"})
     is(listener:read(), {"message", "a", "1"})
     is(silent("CLIENT", "REPLY", "ON"), "OK")
+    is(debugger("EVAL", "return 1", "0")[1], "* Stopped at 1, stop reason = step over")
     c("SET", "k9", "1")
     local heard = {}
     check.wait(function()
@@ -150,7 +152,7 @@ case("what a connection is, it remains", function()
         for _, key in ipairs(push[2] == resp.null and {} or push[2]) do heard[key] = true end
         return heard.k9
     end)
-    for _, one in ipairs{listener, tracker, waiter, multi, silent, watcher, c} do one:close() end
+    for _, one in ipairs{listener, tracker, waiter, multi, silent, watcher, debugger, c} do one:close() end
     stop(new)
 end)
 
