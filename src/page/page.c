@@ -452,12 +452,12 @@ static unsigned up_to_power(unsigned count, unsigned n)
     return n < power - count ? n : power - count;
 }
 
-unsigned caret__page_insert_row(struct caret__page *p, unsigned next, const struct caret__kv *kv, unsigned n)
+unsigned caret__page_insert_row(struct caret__page *p, unsigned next, const struct caret__kv *kv, unsigned n,
+                                uint16_t pos[CARET__PAGE_ROW], const struct caret__edit *ed)
 {
     CARET__ASSERT_CMP(next, <=, p->count);
     const uint8_t *prefix = (const uint8_t *)p + p->prefix_off;
     unsigned plen = p->prefix_len, count = p->count;
-    uint16_t pos[CARET__PAGE_ROW];
 
     n = up_to_power(count, n < CARET__PAGE_ROW ? n : CARET__PAGE_ROW);
     if ((count >= 8 && (count & (count - 1)) == 0) || kv[0].b_len < plen || kv[n - 1].b_len < plen ||
@@ -466,6 +466,11 @@ unsigned caret__page_insert_row(struct caret__page *p, unsigned next, const stru
     n = places_of(p, next, kv, n, pos);
     if (n == 0)
         return 0;
+    if (ed != NULL) {
+        caret__edit_save(ed, p, CARET__PAGE_HEAD);
+        caret__edit_save(ed, &p->slot[pos[0]], 8u * (count - pos[0]));
+        caret__edit_go(ed);
+    }
     open_gaps(p, pos, n);
     CARET_FAULT("page_row_gaps");
     for (unsigned i = 0; i < n; i++) {
@@ -473,8 +478,9 @@ unsigned caret__page_insert_row(struct caret__page *p, unsigned next, const stru
         size_t len = kv[i].b_len - plen;
         unsigned off = put_entry(p, suffix, len, kv[i].val, kv[i].vlen, kv[i].vflag);
         struct caret__slot s = {caret__key_head(suffix, len), (uint16_t)off, (uint16_t)len};
-        caret__racy_copy(&p->slot[pos[i] + i], &s, sizeof s);
-        note_insert(p, pos[i] + i);
+        pos[i] = (uint16_t)(pos[i] + i);
+        caret__racy_copy(&p->slot[pos[i]], &s, sizeof s);
+        note_insert(p, pos[i]);
     }
     CARET_FAULT("page_row_slots");
     caret__racy_put16(&p->count, (uint16_t)(count + n));

@@ -325,12 +325,13 @@ void caret__page_init(struct caret__page *p, uint32_t pgno, unsigned level);
 bool caret__page_insert(struct caret__page *p, unsigned pos, const uint8_t *key, size_t klen, const void *val,
                         size_t vlen, unsigned vflag, const struct caret__edit *ed);
 
-/* Insert the first few of n sets in key order, whole keys (a_len = 0) of this page, which is nobody's or saved whole;
- * all keys before slot `next` are below the first one.  How many were: as many, up to CARET__PAGE_ROW, as are new to
- * the page, share its prefix and have room as it is, with no look whether the prefix can be longer; that the next
- * insert of one key may have to do. */
+/* Insert the first few of n sets in key order, whole keys (a_len = 0) of this page; all keys before slot `next` are
+ * below the first one.  How many were: as many, up to CARET__PAGE_ROW, as are new to the page, share its prefix and
+ * have room as it is, with no look whether the prefix can be longer; that the next insert of one key may have to do.
+ * pos: where they are.  ed NULL: the page is nobody's, or saved whole. */
 #define CARET__PAGE_ROW 64u
-unsigned caret__page_insert_row(struct caret__page *p, unsigned next, const struct caret__kv *kv, unsigned n);
+unsigned caret__page_insert_row(struct caret__page *p, unsigned next, const struct caret__kv *kv, unsigned n,
+                                uint16_t pos[CARET__PAGE_ROW], const struct caret__edit *ed);
 
 /* Replace the value of slot pos.  False: no room as it is. */
 bool caret__page_replace(struct caret__page *p, unsigned pos, const void *val, size_t vlen, unsigned vflag,

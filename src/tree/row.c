@@ -366,12 +366,13 @@ static unsigned few_by_few(struct caret__w *w, struct caret__cursor *c, const st
 {
     struct caret__path *path = &c->path;
     unsigned next = 0, i = 0;
+    uint16_t pos[CARET__PAGE_ROW];
 
     while (i < n) {
         struct caret__page *p = n - i > 1 ? caret__w_dirty(w, path->pgno[path->leaf]) : NULL;
-        unsigned done = p != NULL ? caret__page_insert_row(p, next, kv + i, n - i) : 0;
+        unsigned done = p != NULL ? caret__page_insert_row(p, next, kv + i, n - i, pos, NULL) : 0;
         if (done != 0)
-            next = p->last_pos + 1u;
+            next = pos[done - 1] + 1u;
         i += done;
         if (i < n && done == 0 && !set_one(w, path, &next, &kv[i++]))
             return i - 1;

@@ -495,6 +495,61 @@ static void a_death_in_a_short_transaction_leaves_all_or_nothing(void **state)
     assert_true(done > 0 && done < deaths);
     close_all();
 }
+
+enum { ROW = 6 }; /* new keys of one leaf that are committed together */
+
+/* Child: such a row, in which the nth fault point kills. */
+static void die_in_a_row(unsigned first, unsigned nth)
+{
+    OK(caret_open(path, NULL, &db));
+    OK(caret_session_open(db, &s));
+    caret__fault_arm("*", nth, CARET__FAULT_KILL);
+    set_some(first, ROW);
+    _exit(0);
+}
+
+/* Was the row set?  Then the model says so, too: its fills are those that the child drew. */
+static bool row_is_there(unsigned first)
+{
+    caret_node_buf n;
+    caret_slice v;
+
+    OK(caret_node_var(&n.node, sizeof n, "^other", 6)); /* a writer repairs */
+    OK(caret_set(s, &n.node, "1", 1));
+    bool all = caret_get(s, node(&n, first), &v) == CARET_OK;
+    for (unsigned key = first; all && key < first + ROW; key++)
+        now[key] = (struct model){5, (unsigned char)below(256)};
+    return all;
+}
+
+/* The slots of its leaf are saved and moved once. */
+static void a_death_in_a_row_in_place_leaves_all_or_nothing(void **state)
+{
+    unsigned first = 1000, deaths = 0, whole = 0, nth = 1;
+    (void)state;
+    open_empty();
+    caret__rand_seed(&rng, 4);
+    set_some(first, 1);
+    uint64_t edits = caret__fault_hits("edit_go"), rows = caret__fault_hits("page_row_slots");
+    set_some(first -= ROW, ROW);
+    assert_int_equal(caret__fault_hits("edit_go") - edits, 1);
+    assert_int_equal(caret__fault_hits("page_row_slots") - rows, 1);
+    for (; whole < 4; nth++) {
+        int status;
+        pid_t pid = fork();
+        if (pid == 0)
+            die_in_a_row(first - ROW, nth);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        if (row_is_there(first - ROW))
+            first -= ROW;
+        check_all();
+        deaths += WIFSIGNALED(status);
+        whole += !WIFSIGNALED(status);
+        nth = WIFSIGNALED(status) ? nth : 0; /* it has fewer fault points */
+    }
+    assert_true(deaths > 20);
+    close_all();
+}
 #endif
 
 int main(int argc, char **argv)
@@ -510,6 +565,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(full_leaves_are_changed_in_place),
         cmocka_unit_test(deletes_are_done_in_place),
         cmocka_unit_test(a_death_in_a_short_transaction_leaves_all_or_nothing),
+        cmocka_unit_test(a_death_in_a_row_in_place_leaves_all_or_nothing),
 #endif
     };
 

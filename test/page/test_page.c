@@ -145,8 +145,11 @@ static void a_row_is_what_its_sets_are_one_by_one(void **state)
         union buffer single = page;
         bool found;
         unsigned next = below(2) == 0 ? 0 : caret__page_find(&page.page, kv[0].b, kv[0].b_len, &found);
-        unsigned done = caret__page_insert_row(&page.page, next, kv, n);
+        uint16_t pos[CARET__PAGE_ROW];
+        unsigned done = caret__page_insert_row(&page.page, next, kv, n, pos, NULL);
         assert_true(done <= n && done <= CARET__PAGE_ROW);
+        for (unsigned i = 0; i < done; i++)
+            assert_int_equal(caret__page_find(&page.page, kv[i].b, kv[i].b_len, &found), pos[i]);
         for (unsigned i = 0; i < done; i++) {
             at = caret__page_find(&single.page, kv[i].b, kv[i].b_len, &found);
             assert_false(found);
