@@ -17,10 +17,12 @@
  * A version says the range of a page, too (docs/engine.md, I2), and is never had twice.  The version was not above
  * log_applied when the page was copied, so it is not now.
  *
- * A page is copied when descents have come to it SEEN times, with one version; what comes to another page of its slot
- * takes half a time back: not while it is changed all the time.  A way that still holds gives its slot up to a page of
- * a higher level; or when another page was met there STALE times, as pages that nobody comes to any more hold for ever.
- * There is room for all inner pages of a tree, up to MOST; what is found not to hold any more is used again.
+ * A page is copied when descents have come to it SEEN times, with one version: not while it is changed all the time.
+ * It is counted in a slot of its set, which is nobody's, or has a way that does not hold any more, or is taken from a
+ * page that is not copied yet: each time that another page wants the slot takes half a time back.  A way that still
+ * holds gives its slot up when others wanted it STALE times, as pages that nobody comes to any more hold for ever.
+ * There is room for all inner pages of a tree, up to MOST, and all begins anew when there is no more and the tree has
+ * grown; what is found not to hold any more is used again.
  *
  * Beside each child is a guess where it is: of an inner page its way, so that no slot is waited for; of a leaf its
  * place, so that it is asked for at once and comes together with its entry of the page table.  Nothing is read by a
@@ -46,7 +48,8 @@
 #define FEWEST   512u  /* ways; powers of two; arbitrary */
 #define MOST     8192u /* 28 MB, and enough for a million leaves or two */
 #endif
-#define A_WAY 128u /* there is one for so many pages of the file: an inner page has some 190 children */
+#define A_WAY                                                                                                \
+    96u /* there is one for so many pages of the file: inner pages have 190 children, 130 at random */
 #define STALE 256u /* arbitrary */
 
 void caret__ways_destroy(struct caret__ways *w)
@@ -83,10 +86,16 @@ static bool make(struct caret__ways *w, const struct caret__pager *pg)
     return w->owner == pg->id;
 }
 
+/* Is there use for more of them? */
+static bool outgrown(const struct caret__ways *w, const struct caret__pager *pg)
+{
+    return w->used == w->most && w->most < MOST && pg->ts->npages > w->pages + w->pages / 4;
+}
+
 /* Another store, the first one, or a tree that has grown; else nothing begins. */
 static bool begin(struct caret__ways *w, const struct caret__pager *pg)
 {
-    if (caret__likely(w->owner == pg->id && pg->ts->npages / 2 <= w->pages))
+    if (caret__likely(w->owner == pg->id && !outgrown(w, pg)))
         return true;
     unsigned descents = w->owner == 0 || w->owner == pg->id ? w->descents + 1 : 1;
     caret__ways_destroy(w);
@@ -166,23 +175,56 @@ static void put(struct caret__view *v, struct caret__way *way, const struct care
     way->at = *at;
 }
 
+static bool holds(const struct caret__view *v, const struct caret__way *way)
+{
+    return way->at.pgno != 0 && caret__at_unchanged(v, &way->at);
+}
+
 /* A way for a slot that has none: one that does not hold, or a new one; NULL: there is none.  must: take any. */
 static struct caret__way *take(struct caret__view *v, struct caret__way_slot *slot, bool must)
 {
     struct caret__ways *w = v->ways;
     struct caret__way *way = &w->way[w->hand];
 
-    if (w->used != 0 &&
-        ((must && w->used == w->most) || way->at.pgno == 0 || !caret__at_unchanged(v, &way->at)))
-        way->slot->way = NULL;
+    if (w->used != 0 && ((must && w->used == w->most) || !holds(v, way)))
+        *way->slot = (struct caret__way_slot){.way = NULL};
     else
         way = w->used < w->most ? &w->way[w->used++] : NULL;
     w->hand = (w->hand + 1) % caret__max(w->used, 1);
     if (way != NULL) {
+        way->at.pgno = 0;
         way->slot = slot;
         slot->way = way;
     }
     return way;
+}
+
+/* A page wants this slot; can it have it? */
+static bool gives_up(const struct caret__view *v, struct caret__way_slot *slot)
+{
+    if (slot->way == NULL || !holds(v, slot->way))
+        return slot->seen == 0 || --slot->seen == 0;
+    return ++slot->seen >= 2 * STALE;
+}
+
+/* Where the page is counted; NULL: not this time. */
+static struct caret__way_slot *slot_for(struct caret__view *v, const struct caret__at *at)
+{
+    struct caret__ways *w = v->ways;
+    struct caret__way_slot *set = caret__way_set(w, at->pgno), *slot = &set[w->turn++ % CARET__WAY_SET];
+
+    for (unsigned i = 0; i < CARET__WAY_SET; i++)
+        if (set[i].pgno == at->pgno)
+            return &set[i];
+    for (unsigned i = 0; i < CARET__WAY_SET && slot->pgno != 0; i++)
+        if (set[i].pgno == 0)
+            slot = &set[i];
+    if (slot->pgno != 0 && !gives_up(v, slot))
+        return NULL;
+    *slot = (struct caret__way_slot){.way = slot->way, .pgno = at->pgno, .version = at->version};
+    if (slot->way != NULL)
+        slot->way->at.pgno = 0;
+    return slot;
 }
 
 void caret__ways_learn(struct caret__view *v, const struct caret__at *at)
@@ -191,28 +233,18 @@ void caret__ways_learn(struct caret__view *v, const struct caret__at *at)
 
     if (!begin(w, v->pg))
         return;
-    struct caret__way_slot *slot = caret__way_slot(w, at->pgno);
-    if (slot->pgno != at->pgno && slot->seen != 0) {
-        slot->seen--;
+    struct caret__way_slot *slot = slot_for(v, at);
+    if (slot == NULL || (slot->way != NULL && holds(v, slot->way)))
         return;
-    }
-    if (slot->pgno != at->pgno || slot->version != at->version) {
-        slot->pgno = at->pgno;
+    if (slot->version != at->version) {
         slot->version = at->version;
         slot->seen = 0;
     }
     slot->seen += 2;
-    if (slot->seen < 2 * SEEN)
-        return;
-    struct caret__way *had = slot->way;
-    bool used = had != NULL && had->at.pgno != 0 && had->at.pgno != at->pgno &&
-                caret__at_unchanged(v, &had->at) && had->level >= caret__racy8(&at->page->level);
-    if (used && slot->seen < 2 * STALE)
-        return;
-    if (had == NULL && (had = take(v, slot, slot->seen >= 2 * STALE)) == NULL)
+    if (slot->seen < 2 * SEEN || (slot->way == NULL && take(v, slot, slot->seen >= 2 * STALE) == NULL))
         return;
     slot->seen = 0;
-    put(v, had, at);
+    put(v, slot->way, at);
 }
 
 unsigned caret__way_find_slow(const struct caret__view *v, const struct caret__way *w, const uint8_t *key,

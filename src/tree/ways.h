@@ -22,7 +22,7 @@ struct caret__way_group {
 /* An inner page.  Five lines of it tell which child holds a key: what every search needs, hints, a group. */
 struct caret__way {
     struct caret__at at;          /* which page, as of when; at.pgno 0: none; at.page is not used */
-    struct caret__way_slot *slot; /* that leads here */
+    struct caret__way_slot *slot; /* that it is in */
     uint16_t count, plen;         /* separators; bytes of their prefix */
     uint8_t level;
     uint8_t prefix[CARET__WAY_PREFIX];
@@ -33,23 +33,27 @@ _Static_assert(CARET__WAY_GROUPS <= CARET__BELOW + 1u, "a hint for each group bu
 _Static_assert(offsetof(struct caret__way, group) % 64 == 0 && sizeof(struct caret__way) % 64 == 0,
                "in lines");
 
+/* seen: twice how often the page was met with that version; while it has a way, how often another wanted the slot. */
 struct caret__way_slot {
-    struct caret__way *way; /* NULL before the first one */
-    uint64_t version;       /* of the page that was met last without a way, */
-    uint32_t pgno;          /* its number, */
-    unsigned seen;          /* and how often, in a row */
+    struct caret__way *way; /* of that page, or of none; or NULL */
+    uint64_t version;
+    uint32_t pgno; /* 0: nobody's */
+    unsigned seen;
 };
+#define CARET__WAY_SET 4u /* slots that a page can have */
 
 #define CARET__WAY_NOWHERE UINT32_MAX
 
 /* Of one session; nobody else looks at it. */
 struct caret__ways {
     uint64_t owner;               /* id of the store they are of */
-    struct caret__way_slot *slot; /* 2^32 >> shift; NULL before the first descents */
+    struct caret__way_slot *slot; /* 2^32 >> shift, in sets; NULL before the first descents */
     struct caret__way *way;
-    unsigned most, used; /* ways: room, and those that were taken */
-    unsigned hand;       /* of these the next that is looked at, when one is to be taken again */
+    struct caret__way *root; /* of the root, the last time; or NULL */
+    unsigned most, used;     /* ways: room, and those that were taken */
+    unsigned hand;           /* of these the next that is looked at, when one is to be taken again */
     unsigned shift;
+    unsigned turn;     /* the next slot of a set that is looked at */
     uint32_t pages;    /* npages when all that was made */
     unsigned descents; /* before that */
 };
@@ -59,9 +63,20 @@ void caret__ways_destroy(struct caret__ways *w);
 /* A descent has gone through that inner page, which was validated: copy it, if it is worth it. */
 void caret__ways_learn(struct caret__view *v, const struct caret__at *at);
 
-static inline struct caret__way_slot *caret__way_slot(const struct caret__ways *w, uint32_t pgno)
+static inline struct caret__way_slot *caret__way_set(const struct caret__ways *w, uint32_t pgno)
 {
-    return &w->slot[pgno * 2654435769u >> w->shift]; /* 2^32 by the golden ratio */
+    return &w->slot[(pgno * 2654435769u >> w->shift) & ~(CARET__WAY_SET - 1)]; /* 2^32 by the golden ratio */
+}
+
+/* The way of a page, which may not hold any more; NULL: it has none. */
+static inline struct caret__way *caret__way_of(const struct caret__ways *w, uint32_t pgno)
+{
+    struct caret__way_slot *set = caret__way_set(w, pgno);
+
+    for (unsigned i = 0; i < CARET__WAY_SET; i++)
+        if (set[i].pgno == pgno)
+            return set[i].way;
+    return NULL;
 }
 
 /* Is the way that page, and is the page what it was when it was copied? */
@@ -80,22 +95,39 @@ static inline bool caret__way_unchanged(const struct caret__view *v, const struc
     return CARET_SEEDED("way_unchecked") || caret__at_unchanged(v, &way->at);
 }
 
-/* Which child's range holds the key; CARET__WAY_NOWHERE: the heads do not tell. */
-static inline __attribute__((always_inline)) unsigned caret__way_find(const struct caret__way *w,
-                                                                      const uint8_t *key, size_t len)
+/* Where a search in a way goes on. */
+struct caret__way_place {
+    uint32_t head;  /* of the key after the prefix */
+    unsigned child; /* the first one of its group; or, told, that one */
+    bool told;      /* by the prefix alone */
+};
+
+/* The first half of a search: which group; its children and guesses are asked for. */
+static inline __attribute__((always_inline)) struct caret__way_place
+caret__way_narrow(const struct caret__way *w, const uint8_t *key, size_t len)
 {
-    unsigned plen = w->plen, i;
+    unsigned plen = w->plen;
     int c = plen != 0 ? caret__racy_cmp(w->prefix, key, plen < len ? plen : len) : 0;
 
     if (caret__unlikely(c != 0 || len < plen))
-        return c < 0 ? w->count : 0;
+        return (struct caret__way_place){0, c < 0 ? w->count : 0, true};
     uint32_t head = caret__key_head_behind(key + plen, len - plen, plen);
     unsigned group = caret__below(w->hint, head);
     const struct caret__way_group *g = &w->group[group];
     __builtin_prefetch(g->child);
     __builtin_prefetch(g->guess);
-    i = caret__below(g->head, head);
-    return caret__likely(g->head[i] != head) ? group * CARET__BELOW + i : CARET__WAY_NOWHERE;
+    return (struct caret__way_place){head, group * CARET__BELOW, false};
+}
+
+/* The second: which child's range holds the key; CARET__WAY_NOWHERE: the heads do not tell. */
+static inline __attribute__((always_inline)) unsigned caret__way_choose(const struct caret__way *w,
+                                                                        struct caret__way_place p)
+{
+    if (caret__unlikely(p.told))
+        return p.child;
+    const struct caret__way_group *g = &w->group[p.child / CARET__BELOW];
+    unsigned i = caret__below(g->head, p.head);
+    return caret__likely(g->head[i] != p.head) ? p.child + i : CARET__WAY_NOWHERE;
 }
 
 /* The same by the page itself, to be validated; CARET__WAY_NOWHERE: torn, or damaged. */
@@ -112,22 +144,21 @@ static inline __attribute__((always_inline)) void caret__way_ask(const struct ca
     }
 }
 
-/* The way of a child, which may be of another page by now; NULL: there is none. */
+/* The same of a child, guessed first. */
 static inline struct caret__way *caret__way_below(const struct caret__ways *w, uint32_t page, uint32_t *guess)
 {
     if (caret__likely(*guess - 1u < w->used && w->way[*guess - 1u].at.pgno == page))
         return &w->way[*guess - 1u];
-    struct caret__way *way = caret__way_slot(w, page)->way;
+    struct caret__way *way = caret__way_of(w, page);
     *guess = way != NULL ? (uint32_t)(way - w->way) + 1 : 0;
     return way;
 }
 
-/* Ask for a leaf where it was last, while its entry of the page table comes. */
-static inline __attribute__((always_inline)) void caret__way_ask_leaf(const struct caret__pager *pg,
-                                                                      uint32_t page, uint32_t guess)
+/* A leaf where it was last, to be asked for while its entry of the page table comes; NULL: nowhere. */
+static inline __attribute__((always_inline)) const struct caret__page *
+caret__way_leaf(const struct caret__pager *pg, uint32_t page, uint32_t guess)
 {
-    if (guess != 0 || pg->file != NULL)
-        caret__page_ask(caret__page_at(pg, page, (uint64_t)guess << 32));
+    return guess != 0 || pg->file != NULL ? caret__page_at(pg, page, (uint64_t)guess << 32) : NULL;
 }
 
 /* Step 4. */
@@ -148,24 +179,37 @@ static inline __attribute__((always_inline)) bool caret__way_end(struct caret__v
     return true;
 }
 
+/* Step 1: the way of the root; NULL: there is none. */
+static inline __attribute__((always_inline)) struct caret__way *caret__ways_root(const struct caret__view *v)
+{
+    struct caret__ways *ways = v->ways;
+
+    if (ways == NULL || ways->owner != v->pg->id)
+        return NULL;
+    uint32_t page = atomic_load_explicit(&v->pg->ts->root, memory_order_acquire);
+    struct caret__way *way = ways->root;
+    if (caret__unlikely(way == NULL || way->at.pgno != page))
+        way = ways->root = caret__way_of(ways, page);
+    bool holds = caret__way_holds(v, way, page) &&
+                 atomic_load_explicit(&v->pg->ts->root, memory_order_acquire) == page;
+    return holds ? way : NULL;
+}
+
 /* Steps 1 to 4: `at` is the page that the ways lead to, as it is read by read.c, and it has been asked for.  The last
  * of them, or NULL: descend from the root. */
 static inline __attribute__((always_inline)) const struct caret__way *
 caret__ways_lead(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at)
 {
     const struct caret__ways *ways = v->ways;
+    struct caret__way *way = caret__ways_root(v);
+    uint32_t page;
 
-    if (ways == NULL || ways->owner != v->pg->id)
-        return NULL;
-    uint32_t page = atomic_load_explicit(&v->pg->ts->root, memory_order_acquire);
-    struct caret__way *way = caret__way_slot(ways, page)->way;
-    if (!caret__way_holds(v, way, page) ||
-        atomic_load_explicit(&v->pg->ts->root, memory_order_acquire) != page)
+    if (way == NULL)
         return NULL;
     for (;;) {
         if (way->level == 1)
             caret__way_ask(way);
-        unsigned i = caret__way_find(way, key, len);
+        unsigned i = caret__way_choose(way, caret__way_narrow(way, key, len));
         if (caret__unlikely(i == CARET__WAY_NOWHERE) &&
             (i = caret__way_find_slow(v, way, key, len)) == CARET__WAY_NOWHERE)
             return NULL;
@@ -173,10 +217,11 @@ caret__ways_lead(struct caret__view *v, const uint8_t *key, size_t len, struct c
         uint32_t *guess = &g->guess[i % CARET__BELOW];
         struct caret__way *next = NULL;
         page = g->child[i % CARET__BELOW];
+        const struct caret__page *leaf = NULL;
         if (way->level > 1)
             next = caret__way_below(ways, page, guess);
-        else
-            caret__way_ask_leaf(v->pg, page, *guess);
+        else if ((leaf = caret__way_leaf(v->pg, page, *guess)) != NULL)
+            caret__page_ask(leaf);
         if (!caret__way_holds(v, next, page) || next->level >= way->level) /* as in a damaged tree */
             return caret__way_end(v, way, page, guess, at) ? way : NULL;
         if (!caret__way_unchanged(v, way))
