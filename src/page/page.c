@@ -265,22 +265,29 @@ unsigned caret__page_find_around(const struct caret__page *p, unsigned i, const 
     return (c > 0) == below ? (below ? next : i) : CARET__PAGE_NOWHERE;
 }
 
+#define FEW 4u /* slots that the hints leave, of which no line besides theirs is to be waited for */
+
 void caret__page_narrow(const struct caret__page *p, const uint8_t *key, size_t len, struct caret__window *w)
 {
     const uint8_t *prefix;
     unsigned plen = caret__page_prefix(p, &prefix);
 
     *w = window_of(p, key, len, plen);
-    const char *slots = (const char *)&p->slot[w->count < WINDOW ? 0 : window_from(w->lo, w->count)];
-    __builtin_prefetch(slots);
-    __builtin_prefetch(slots + 64);
-    __builtin_prefetch(slots + WINDOW * sizeof p->slot[0] - 1);
+    if (w->n <= FEW) {
+        __builtin_prefetch(&p->slot[w->lo]);
+        __builtin_prefetch(&p->slot[w->lo + w->n]);
+    } else {
+        const char *slots = (const char *)&p->slot[w->count < WINDOW ? 0 : window_from(w->lo, w->count)];
+        __builtin_prefetch(slots);
+        __builtin_prefetch(slots + 64);
+        __builtin_prefetch(slots + WINDOW * sizeof p->slot[0] - 1);
+    }
     __builtin_prefetch(prefix);
 }
 
 void caret__page_locate(const struct caret__page *p, struct caret__window *w)
 {
-    w->lo = head_count(p, w->lo, w->n, w->count, w->head);
+    w->lo = w->n <= FEW ? head_lower(p, w->lo, w->n, w->head) : head_count(p, w->lo, w->n, w->count, w->head);
     caret__page_ask_entry(p, w->lo);
 }
 

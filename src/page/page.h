@@ -194,14 +194,15 @@ caret__page_entry(const struct caret__page *p, unsigned i)
     return e;
 }
 
-/* Have the entry in slot i fetched, if there is one: it will be read soon.  Nothing that is read here counts. */
+/* Have the entry in slot i fetched, if there is one: it will be read soon.  Nothing that is read here counts.  Of one
+ * at the end the page's first line is asked for again, as the page after this one takes a translation. */
 static inline __attribute__((always_inline)) void caret__page_ask_entry(const struct caret__page *p,
                                                                         unsigned i)
 {
     if (i < caret__page_count(p)) {
         unsigned off = caret__racy16(&p->slot[i].off) % CARET__PAGE_SIZE;
         __builtin_prefetch((const char *)p + off);
-        __builtin_prefetch((const char *)p + off + 64);
+        __builtin_prefetch((const char *)p + (off + 64) % CARET__PAGE_SIZE);
     }
 }
 

@@ -5,6 +5,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -289,6 +290,127 @@ static void readers_see_whole_values_in_order(void **state)
     run(rewrite, read_all, 2, 1500);
 }
 
+/* --------------------------------------------------------- many gets at once */
+
+#define WRITERS 2u
+#define GROUPS  24u /* ^many(writer, group, item), a writer's */
+#define ITEMS   40u
+#define KEYS    (WRITERS * GROUPS * ITEMS)
+#define AT_ONCE 24u
+#define PRESENT (1u << 31)
+
+/* What may be read of a key: its values are numbered; which one is begun, and which one is done, and is it there?
+ * Kills are counted beside, as far as they were begun, and done. */
+static struct {
+    _Atomic uint32_t begun, done, kills_begun, kills_done;
+} history[KEYS];
+
+static void node_of(caret_node_buf *n, unsigned key, unsigned depth)
+{
+    node2(n, "^many", key / ITEMS / GROUPS);
+    for (unsigned i = 1; i < depth; i++)
+        caret_node_child_int(&n->node, sizeof *n, &n->node, i == 1 ? key / ITEMS % GROUPS : key % ITEMS);
+}
+
+/* All from `first` on. */
+static int kill_keys(struct work *w, caret_node *n, unsigned first, unsigned keys)
+{
+    for (unsigned k = first; k < first + keys; k++)
+        atomic_fetch_add(&history[k].kills_begun, 1);
+    int rc = caret_kill(w->s, n);
+    for (unsigned k = first; k < first + keys; k++) {
+        atomic_store(&history[k].done, atomic_load(&history[k].begun));
+        atomic_fetch_add(&history[k].kills_done, 1);
+    }
+    return rc;
+}
+
+/* "number of the key:number of the value:xxx", of any length. */
+static int set_key(struct work *w, caret_node *n, unsigned key, unsigned more)
+{
+    char value[340];
+    unsigned number = atomic_fetch_add(&history[key].begun, 1) + 1;
+    int len = snprintf(value, sizeof value, "%u:%u:", key, number);
+
+    memset(value + len, 'x', more);
+    int rc = caret_set(w->s, n, value, (size_t)len + more);
+    atomic_store(&history[key].done, number | PRESENT);
+    return rc;
+}
+
+/* Fills and empties leaves, groups, and now and then all that is the writer's. */
+static void *fill_and_kill(void *arg)
+{
+    struct work *w = arg;
+    struct caret__rand r;
+    caret_node_buf n;
+
+    caret__rand_seed(&r, 177 + w->me);
+    for (unsigned i = 0; i < w->rounds; i++) {
+        unsigned key =
+            (w->me * GROUPS + caret__rand_below(&r, GROUPS)) * ITEMS + caret__rand_below(&r, ITEMS);
+        unsigned what = caret__rand_below(&r, 1000);
+        unsigned keys = what < 2 ? GROUPS * ITEMS : what < 10 ? ITEMS : 1;
+        node_of(&n, key, what < 2 ? 1 : what < 10 ? 2 : 3);
+        if (found(w, "change",
+                  what < 150 ? kill_keys(w, &n.node, key / keys * keys, keys)
+                             : set_key(w, &n.node, key, caret__rand_below(&r, i / 500 % 2 == 0 ? 10 : 300))))
+            break;
+    }
+    atomic_fetch_sub(&writers_left, 1);
+    return NULL;
+}
+
+/* Was that so at some time between? */
+static bool was_true(const caret_slice *v, unsigned key, uint32_t done, uint32_t kills_done)
+{
+    char text[32] = "";
+    unsigned k = 0, number = 0;
+
+    if (v->data == NULL)
+        return (done & PRESENT) == 0 || atomic_load(&history[key].kills_begun) != kills_done;
+    memcpy(text, v->data, v->len < sizeof text ? v->len : sizeof text - 1);
+    return sscanf(text, "%u:%u:", &k, &number) == 2 && k == key && number >= (done & ~PRESENT) &&
+           number <= atomic_load(&history[key].begun) && (v->len < 31 || v->data[v->len - 1] == 'x');
+}
+
+static void *get_at_once(void *arg)
+{
+    struct work *w = arg;
+    struct caret__rand r;
+    static _Thread_local caret_node_buf n[AT_ONCE];
+    caret_node *list[AT_ONCE];
+    caret_slice v[AT_ONCE];
+    unsigned key[AT_ONCE];
+    uint32_t done[AT_ONCE], kills[AT_ONCE];
+
+    caret__rand_seed(&r, 277 + w->me);
+    do {
+        for (unsigned i = 0; i < AT_ONCE; i++) {
+            key[i] = caret__rand_below(&r, KEYS);
+            node_of(&n[i], key[i], 3);
+            list[i] = &n[i].node;
+            kills[i] = atomic_load(&history[key[i]].kills_done);
+            done[i] = atomic_load(&history[key[i]].done);
+        }
+        if (found(w, "get_many", caret_get_many(w->s, list, AT_ONCE, v)))
+            return NULL;
+        for (unsigned i = 0; i < AT_ONCE; i++, w->reads++)
+            if (!was_true(&v[i], key[i], done[i], kills[i])) {
+                snprintf(w->finding, sizeof w->finding, "key %u, value %u or later: '%.*s'", key[i], done[i],
+                         v[i].data != NULL ? (int)v[i].len : 4, v[i].data != NULL ? v[i].data : "none");
+                return NULL;
+            }
+    } while (atomic_load(&writers_left) > 0);
+    return NULL;
+}
+
+static void many_gets_see_what_was_true(void **state)
+{
+    (void)state;
+    run(fill_and_kill, get_at_once, THREADS - WRITERS, 8000);
+}
+
 /* ------------------------------------------------------------------ locks */
 
 static uint64_t guarded; /* by the lock ^gate alone: a race here is one of the lock's */
@@ -387,8 +509,11 @@ static int close_database(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_increment_counts_once),         cmocka_unit_test(no_transaction_is_seen_half),
-        cmocka_unit_test(readers_see_whole_values_in_order),   cmocka_unit_test(a_lock_lets_one_thread_in),
+        cmocka_unit_test(every_increment_counts_once),
+        cmocka_unit_test(no_transaction_is_seen_half),
+        cmocka_unit_test(readers_see_whole_values_in_order),
+        cmocka_unit_test(many_gets_see_what_was_true),
+        cmocka_unit_test(a_lock_lets_one_thread_in),
         cmocka_unit_test(opening_and_closing_disturbs_nobody),
     };
     return cmocka_run_group_tests(tests, open_database, close_database);

@@ -406,9 +406,22 @@ static caret_node *way_at(caret_node_buf *n, double sub)
     return &n->node;
 }
 
+/* Of one node; alone, or with the next one. */
+static int get_way(bool many)
+{
+    caret_node_buf a, b;
+    caret_node *nodes[2] = {way_at(&a, 1000), way_at(&b, 1001)};
+    caret_slice v[2];
+
+    if (!many)
+        return caret_get(s, nodes[0], v);
+    int rc = caret_get_many(s, nodes, 2, v);
+    return rc == CARET_OK && v[0].data == NULL ? CARET_NONE : rc;
+}
+
 /* A node whose leaf is split while a session looks for it: between the parent, which the session knows by its ways
  * (tree/ways.c), and the leaf.  0: its value is found nevertheless. */
-static int way_stopped(void)
+static int way_stopped(bool many)
 {
     caret_node_buf n;
     caret_slice v;
@@ -419,12 +432,12 @@ static int way_stopped(void)
     for (int i = 0; i < 4000; i++)
         if (caret_get(s, way_at(&n, caret__rand_below(&r, 2000)), &v) != CARET_OK)
             return 1;
-    caret__fault_arm("way_end", 1, CARET__FAULT_STOP);
-    return caret_get(s, way_at(&n, 1000), &v) == CARET_OK ? 0 : 2;
+    caret__fault_arm(many ? "many_way_end" : "way_end", 1, CARET__FAULT_STOP);
+    return get_way(many) == CARET_OK ? 0 : 2;
 }
 
 /* The status of that session. */
-static int split_under_a_get(void)
+static int split_under_a_get(bool many)
 {
     caret_node_buf n;
     int status;
@@ -433,7 +446,7 @@ static int split_under_a_get(void)
         must(caret_set(s, way_at(&n, i), "0123456789", 10), "set");
     pid_t pid = fork();
     if (pid == 0)
-        _exit(way_stopped());
+        _exit(way_stopped(many));
     assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
     assert_true(WIFSTOPPED(status));
     for (int i = 1; i < 800; i++) /* before the node, in its leaf */
@@ -445,18 +458,25 @@ static int split_under_a_get(void)
     return status;
 }
 
-static void a_leaf_that_is_split_under_a_get_is_looked_for_again(void **state)
+static void split_and_look(bool many)
 {
-    (void)state;
-    int status = split_under_a_get();
+    int status = split_under_a_get(many);
+
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         fail_msg("status 0x%x", status);
     caret__fault_seed("way_unchecked");
     for (unsigned tries = 0; tries < 30 && WIFEXITED(status) && WEXITSTATUS(status) == 0; tries++)
-        status = split_under_a_get(); /* where two pages share a slot of the ways it ends above the leaf */
+        status = split_under_a_get(many); /* where the parent has no way it ends above it */
     caret__fault_seed(NULL);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 2)
         fail_msg("nobody found that the parent is not looked at again: status 0x%x", status);
+}
+
+static void a_leaf_that_is_split_under_a_get_is_looked_for_again(void **state)
+{
+    (void)state;
+    split_and_look(false);
+    split_and_look(true);
 }
 
 #else

@@ -4,7 +4,7 @@
  */
 #include "support/store.h"
 
-#include "tree/ways.h"
+#include "tree/many.h"
 
 static struct caret__ways ways;
 
@@ -31,6 +31,29 @@ static unsigned find(struct store *s, const uint8_t *key, size_t len)
     assert_int_equal(at.found, plain.found);
     assert_int_equal(at.version, plain.version);
     return leads;
+}
+
+/* Several at once come to where each would come by itself. */
+static void find_many(struct store *s, uint8_t (*key)[CARET__KEY_MAX], const unsigned *len, unsigned n)
+{
+    struct caret__view v = view_of(s), from_root = store_view(s);
+    struct caret__lane lane[CARET__LANES];
+    struct caret__at plain;
+
+    memset(lane, 0xA5, sizeof lane);
+    for (unsigned i = 0; i < n; i++) {
+        lane[i].key = key[i];
+        lane[i].len = len[i];
+    }
+    caret__seek_many(&v, lane, n);
+    for (unsigned i = 0; i < n; i++) {
+        assert_true(lane[i].there); /* nobody is in the way */
+        assert_int_equal(caret__seek(&from_root, key[i], len[i], &plain), CARET_OK);
+        assert_int_equal(lane[i].at.pgno, plain.pgno);
+        assert_int_equal(lane[i].at.pos, plain.pos);
+        assert_int_equal(lane[i].at.found, plain.found);
+        assert_int_equal(lane[i].at.version, plain.version);
+    }
 }
 
 /* Of two variables, that their heads are of no use above them, and of keys with a long part in common. */
@@ -66,6 +89,36 @@ static void a_descent_by_ways_finds_what_one_from_the_root_finds(void **state)
                 store_freeze(&s);
             find(&s, key, some_key(&s, key));
         }
+        caret__ways_destroy(&ways);
+        store_close(&s);
+    }
+}
+
+/* And they learn the ways by themselves. */
+static void several_at_once_find_what_one_from_the_root_finds(void **state)
+{
+    static uint8_t key[CARET__LANES][CARET__KEY_MAX];
+    unsigned len[CARET__LANES];
+
+    (void)state;
+    for (unsigned is_shared = 0; is_shared < 2; is_shared++) {
+        struct store s;
+        struct caret__view v;
+        unsigned led = 0;
+        begin(&s, is_shared, 67);
+        for (unsigned i = 0; i < 1600; i++) {
+            unsigned n = 1 + i % CARET__LANES;
+            if (i % 8 == 0 && i % 400 < 200)
+                store_change(&s, 1500, 4);
+            if (i % 100 == 0)
+                store_freeze(&s);
+            for (unsigned k = 0; k < n; k++)
+                len[k] = some_key(&s, key[k]);
+            find_many(&s, key, len, n);
+            v = view_of(&s);
+            led += caret__ways_root(&v) != NULL;
+        }
+        assert_true(led > 400);
         caret__ways_destroy(&ways);
         store_close(&s);
     }
@@ -186,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_descent_by_ways_finds_what_one_from_the_root_finds),
+        cmocka_unit_test(several_at_once_find_what_one_from_the_root_finds),
         cmocka_unit_test(most_descents_begin_there),
         cmocka_unit_test(pages_that_change_all_the_time_are_not_copied),
         cmocka_unit_test(ways_are_of_one_store),
