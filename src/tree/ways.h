@@ -40,7 +40,7 @@ struct caret__way_slot {
     uint32_t pgno; /* 0: nobody's */
     unsigned seen;
 };
-#define CARET__WAY_SET 4u /* slots that a page can have */
+#define CARET__WAY_SET     4u /* slots that a page can have */
 
 #define CARET__WAY_NOWHERE UINT32_MAX
 
