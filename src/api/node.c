@@ -79,10 +79,10 @@ static int no_room(size_t key_len, size_t bytes)
 }
 
 /* A key of base's first `kept` bytes and `added` more does not fit: why? */
-static int too_long(const struct caret__node *base, size_t kept, size_t added, size_t cap)
+static int too_long(const struct caret__node *base, size_t kept, size_t added, size_t bytes)
 {
     if (kept + added <= CARET__KEY_MAX)
-        return no_room(kept + added, cap + sizeof *base);
+        return no_room(kept + added, bytes);
     return caret__fail(CARET_E_KEY2BIG,
                        "the key of %s%.*s with this subscript has %zu bytes encoded, the limit is %u",
                        base->local ? "" : "^", base->name_len, (const char *)caret__node_key(base),
@@ -195,7 +195,7 @@ static inline __attribute__((always_inline)) int put_child(const char *function,
     if (2 * len + 2 > room) { /* perhaps too long: look closer */
         size = caret__sub_size(sub, len);
         if (size > room)
-            return too_long(base, base->key_len, size, cap);
+            return too_long(base, base->key_len, size, bytes);
     }
     adopt(node, cap, base);
     grow(node, caret__sub_put(caret__node_key(node) + node->key_len, room, sub, len));
@@ -219,7 +219,7 @@ static int child_int_tight(caret_node *n, size_t bytes, const caret_node *parent
         return rc;
     size = caret__sub_put_i64(code, sizeof code, sub);
     if (base->key_len + size > limit(cap))
-        return too_long(base, base->key_len, size, cap);
+        return too_long(base, base->key_len, size, bytes);
     adopt(caret__node(n), cap, base);
     caret__copy_short(caret__node_key(caret__node(n)) + base->key_len, code, size);
     grow(caret__node(n), size);
@@ -277,7 +277,7 @@ static int set_last(const char *function, caret_node *n, const char *sub, size_t
     if (2 * len + 2 > room) {
         size = caret__sub_size(sub, len);
         if (size > room)
-            return too_long(node, node->last_off, size, node->key_cap);
+            return too_long(node, node->last_off, size, node->key_cap + sizeof *node);
     }
     size = caret__sub_put(caret__node_key(node) + node->last_off, room, sub, len);
     node->key_len = (uint16_t)(node->last_off + size);

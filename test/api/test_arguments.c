@@ -36,6 +36,8 @@ static void nodes(void **state)
     BAD(caret_node_child(to, 100, n, "x", SIZE_MAX), INVALID, "length of sub");
     BAD(caret_node_child(to, 100, n, "x", (size_t)PTRDIFF_MAX), KEY2BIG, "limit");
     IS(caret_node_child(to, SIZE_MAX, n, "x", 1), CARET_OK);
+    BAD(caret_node_child(to, 10, n, "x", 1), BUFFER, "there are 10");
+    BAD(caret_node_child_int(to, 10, n, 1), BUFFER, "there are 10");
     BAD(caret_node_child_int(NULL, 100, n, 1), INVALID, "n is NULL");
     BAD(caret_node_child_int(to, 100, NULL, 1), INVALID, "parent is NULL");
     BAD(caret_node_child_int(to, 100, no, 1), INVALID, "parent is memory");
