@@ -83,23 +83,32 @@ static const char *common_error(int rc)
     }
 }
 
+/* What the database refused.  Of EXEC it is said that nothing of the transaction was done. */
+static void refused(struct serve__call *q, const char *kind, const char *why)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s%s", kind, why);
+    if (serve__multi_refused == NULL || !serve__multi_refused(q, text))
+        serve__fail(q, "%s", text);
+}
+
 void serve__answer_code(struct serve__call *q, int rc)
 {
     const char *text = common_error(rc);
     if (rc == SERVE__FAILED)
         return;
     if (text != NULL)
-        serve__fail(q, "%s", text);
+        refused(q, "", text);
     else if (rc == SERVE__E_EXPIRE)
         serve__fail(q, "ERR invalid expire time in '%s' command", q->cmd->full);
     else if (rc == SERVE__E_ARITY)
         serve__fail(q, "ERR wrong number of arguments for '%s' command", q->cmd->full);
     else if (rc == CARET_E_DISKFULL || rc == CARET_E_IO || rc == CARET_E_IO_FAILED)
-        serve__fail(q, "MISCONF Errors writing to the database: %s", caret_fact());
+        refused(q, "MISCONF Errors writing to the database: ", caret_message());
     else if (rc == CARET_NONE)
         serve__null(q);
     else
-        serve__fail(q, "ERR %s", caret_fact());
+        refused(q, "ERR ", caret_message());
 }
 
 /* ---------------------------------------------------------------- running */

@@ -82,6 +82,14 @@ note $? "a full disk is told: $(cat "$dir/out")"
 set=$n
 all_there disk "$set" && answers
 note $? "reads go on"
+redis-cli -s "$dir/s" >"$dir/out" <<'END'
+MULTI
+EVAL "return redis.call('set', 'much', ('x'):rep(1000000))" 0
+EXEC
+EXEC
+END
+grep -q '^EXECABORT Transaction discarded because of: MISCONF' "$dir/out" && grep -q '^ERR EXEC without MULTI' "$dir/out"
+note $? "EXEC says that its transaction is over"
 rm "$dir/disk/filler"
 soon can_set
 note $? "there is room again"
