@@ -250,14 +250,10 @@ local function find(name)
     return B.devices[name]
 end
 
--- Parameters with their names in full; what there is not is DEVPARUNK.
+-- Parameters with their names in full. Those that only the compiler knows do nothing.
 local function full(params)
     for _, p in ipairs(params or {}) do
-        local name = K.commands[p[1]] and p[1] or K.canonical(p[1])
-        if not name then
-            return B.fail(nil, "DEVPARUNK")
-        end
-        p[1] = name
+        p[1] = K.commands[p[1]] and p[1] or K.canonical(p[1]) or p[1]
     end
     return params
 end
@@ -265,7 +261,7 @@ end
 local OPENERS = { SOCKET = "mumps.io.socket", PIPE = "mumps.io.pipe" }
 
 -- What only the first OPEN of a file decides.
-local ON_OPEN = { FIXED = true, NOFIXED = true, STREAM = true, VARIABLE = true, APPEND = true }
+local ON_OPEN = { FIXED = true, NOFIXED = true, STREAM = true, VARIABLE = true, APPEND = true, NOSTREAM = true }
 
 -- OPEN: true or false if there is a timeout.
 function D.open(device, params, timeout, space)
@@ -335,6 +331,9 @@ function D.close(device, params)
     params = full(params)
     if d.class.close_part and d.class.close_part(d, params) then
         return
+    end
+    if d.class.close_check then -- an error there leaves it open
+        d.class.close_check(d, params)
     end
     if current == d then
         current = principal

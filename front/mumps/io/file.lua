@@ -130,6 +130,7 @@ local function rename(d, to, replace)
     if rc < 0 then
         return B.fail_tail(nil, B.strerror(-rc), "RENAMEFAIL", d.path, to)
     end
+    d.path = to
 end
 
 local function shut(d)
@@ -142,17 +143,22 @@ local function shut(d)
     d.fd, d.ofd = -1, -1
 end
 
-function R.close(d, params)
+-- What CLOSE can't do, before it has done anything.
+function R.close_check(d, params)
     local named = P.named(params)
     P.apply(d, params)
+    if named.RENAME or named.REPLACE then
+        rename(d, named.REPLACE or named.RENAME, named.REPLACE)
+    end
+end
+
+function R.close(d, params)
+    local named = P.named(params)
     d.class.complete(d)
     if d.fd >= 0 or d.ofd >= 0 then
         F.protect(d.fd >= 0 and d.fd or d.ofd, named)
     end
     shut(d)
-    if named.RENAME or named.REPLACE then
-        rename(d, named.REPLACE or named.RENAME, named.REPLACE)
-    end
     if named.DELETE and d.path then
         C.caret_mumps__io_unlink(d.path)
     end

@@ -44,7 +44,9 @@ end
 
 local function charset(d, value)
     local name = value:upper()
-    if name ~= "M" and name ~= "UTF-8" and not name:find "^UTF%-16[LB]?E?$" and name ~= "" then
+    if not B.utf8 then -- bytes are what they are
+        return name
+    elseif name ~= "M" and name ~= "UTF-8" and not name:find "^UTF%-16[LB]?E?$" and name ~= "" then
         return B.fail(d, "BADCHSET", value)
     end
     return name
@@ -87,6 +89,15 @@ end
 
 function record.NOFIXED(d)
     d.fixed = false
+end
+
+-- Of a file that is open.
+function record.READONLY(d)
+    d.readonly = true
+end
+
+function record.NOSTREAM(d)
+    d.stream = false
 end
 
 function record.VARIABLE(d)

@@ -140,11 +140,17 @@ local function outcome(pid, seconds)
     end
 end
 
-function class.close(d, params)
-    local named = P.named(params)
-    local patience = require("mumps.values.number").int(named.TIMEOUT or 2)
-    if patience <= 0 then return B.fail(d, "DEVPARMTOOSMALL") end
+local function patience_of(params)
+    return require("mumps.values.number").int(P.named(params).TIMEOUT or 2)
+end
+
+function class.close_check(d, params)
+    if patience_of(params) <= 0 then return B.fail(d, "DEVPARMTOOSMALL") end
     P.apply(d, params)
+end
+
+function class.close(d, params)
+    local patience = patience_of(params)
     local ok, e = pcall(R.complete, d)
     require("mumps.io.file").shut(d)
     if d.stderr then

@@ -276,12 +276,17 @@ end
 -- USE: LISTEN and CONNECT make a socket of a device, too.  ATTACH and DETACH stand alone.
 function K.use(d, params)
     local named = P.named(params)
-    local moves = named.ATTACH and "ATTACH" or named.DETACH and "DETACH"
-    if moves and #params > 1 then
+    for _, name in ipairs { "ATTACH", "DETACH", "NODELIMITER", "IOERROR", "CONNECT", "LISTEN" } do
+        if named.SOCKET and named[name] then
+            return B.fail(d, "ACOMPTBINC", "SOCKET", "DELIMITER", "USE")
+        end
+    end
+    local moves = named.DETACH and "DETACH" or named.ATTACH and "ATTACH"
+    if moves and (named.ATTACH and named.DETACH or named.CONNECT or named.LISTEN) then
         return B.fail(d, "ANCOMPTINC", moves, "USE")
     end
     if named.CONNECT or named.LISTEN then
-        make(d, named, nil)
+        make(d, named, B.deadline(0))
         return P.apply(d, params, MADE)
     end
     local first = {}
