@@ -80,10 +80,11 @@ end
 
 local function zwrite_special(s, p)
     local _, last = find(s, "^%a+", p)
-    if not last or not ended(byte(s, last + 1)) and byte(s, last + 1) ~= 44 then
-        fail("SVNEXPECTED", last and last + 1 or p)
-    end
+    if not last then fail("SVNEXPECTED", p) end
     local full = words.variables[upper(sub(s, p, last))]
+    if not ended(byte(s, last + 1)) and byte(s, last + 1) ~= 44 then
+        fail(full and "SVNEXPECTED" or "INVSVN", full and last + 1 or p)
+    end
     if not full then return lex.soft("INVSVN", p), last + 1 end
     lex.mark("variables", p, last, full)
     return { "svn", full }, last + 1

@@ -8,6 +8,8 @@
 -- the frame of a TSTART can't be left while the transaction is in progress (TPQUIT). A conflict is an error
 -- that is thrown, report.RESTART, which nobody but the driver catches.
 --
+-- What leaves that frame otherwise, a ZGOTO or an error on its way to a trap, rolls back what began in it.
+--
 -- An M error in k is offered to the traps of its level here, so that a TRESTART in a trap still has its
 -- driver.
 --
@@ -31,6 +33,7 @@ local MOST = 4 -- restarts that $TRESTART counts
 
 local T = {level = 0, base = 0, restarts = 0, session = false, driver = false, restartable = false,
            asked = false, -- TRESTART was used in the last try
+           frames = {}, -- by level of transactions: the level of M that it began at
            saved = {}, all = false}
 
 local test = require "mumps.runtime.test"
@@ -75,12 +78,20 @@ end
 
 -- ------------------------------------------------------------------ beginning
 
+-- What a TSTART is in; a level of XECUTE may be left without its end.
+local function frame_of_now()
+    local n = L.n
+    while n > 0 and L.kind[n] == XECUTE do n = n - 1 end
+    return n
+end
+
 local function open(names, id, pos)
     local s = T.session or G.session(G.default)
     local batch = id and (id:upper() == "BA" or id:upper() == "BATCH")
     local rc = begin(s, batch and 1 or 0, names == nil and 1 or 0)
     if rc ~= 0 then return failed(rc) end
     T.level = T.level + 1
+    T.frames[T.level] = frame_of_now()
     if T.level > 1 then return end
     T.session, T.restarts, T.restartable, T.all = s, 0, names ~= nil, false
     T.asked = false
@@ -217,6 +228,13 @@ function tp.rollback(n)
     lock.forget()
     lock.settle()
     close()
+end
+
+-- All levels of M above n have been left by a ZGOTO or an error.
+function levels.abandon(n)
+    local left = T.level
+    while left > 0 and T.frames[left] > n do left = left - 1 end
+    if left < T.level then tp.rollback(left - T.level) end
 end
 
 -- Somebody changed what was read.

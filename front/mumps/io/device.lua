@@ -261,7 +261,8 @@ end
 local OPENERS = { SOCKET = "mumps.io.socket", PIPE = "mumps.io.pipe" }
 
 -- What only the first OPEN of a file decides.
-local ON_OPEN = { FIXED = true, NOFIXED = true, STREAM = true, VARIABLE = true, APPEND = true, NOSTREAM = true }
+local ON_OPEN = { FIXED = true, NOFIXED = true, STREAM = true, VARIABLE = true, APPEND = true,
+    NOSTREAM = true }
 
 -- OPEN: true or false if there is a timeout.
 function D.open(device, params, timeout, space)

@@ -177,16 +177,19 @@ local function run_zyerror(e)
     M.ecode, M.list, M.full, M.zstatus = was[3], was[4], was[5], was[6]
 end
 
-function M.caught(e, n, before)
-    if e.control then
-        if e.control == "goto" and e.level == n then
-            return e.fn or M.nothing, e
-        end
-        return nil, e
-    elseif not e.m then
-        return nil, e
+-- The levels above n have ended, and n itself if e is a ZGOTO that just leaves it.
+local function roll_back(e, n)
+    if level.abandon and (e.m or e.control == "goto") then
+        local ends = e.control and e.level == n and not e.fn and not e.trap
+        level.abandon(ends and n - 1 or n)
     end
-    if n == M.prompt then -- a line of direct mode, which tells its errors itself
+end
+
+function M.caught(e, n, before)
+    roll_back(e, n)
+    if e.control == "goto" and e.level == n then
+        return e.fn or M.nothing, e
+    elseif not e.m or n == M.prompt then -- direct mode tells the errors of its line itself
         return nil, e
     end
     if before and before.by_exception and e.in_trap == n then -- the level's own trap is there yet
