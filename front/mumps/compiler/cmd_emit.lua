@@ -105,7 +105,11 @@ end
 
 function do_cmd.MERGE(k, cmd, ctx)
     return each(function(_, arg)
-        return format("%s(%s,%s)", k:h("r_merge"), expr.ref_of(k, arg[2]), expr.ref_of(k, arg[3]))
+        local to, from = expr.ref_of(k, arg[2]), expr.ref_of(k, arg[3])
+        if arg[2][1] == "naked" then -- it stands for what the source has left
+            return format("do local f=%s(%s) %s(%s,f) end", k:h("r_noted"), from, k:h("r_merge"), to)
+        end
+        return format("%s(%s,%s)", k:h("r_merge"), to, from)
     end)(k, cmd, ctx)
 end
 

@@ -291,6 +291,12 @@ local function shown(ref)
     return R.name(ref)
 end
 
+-- The reference; the naked indicator is that of it now.
+function R.noted(ref)
+    if not ref.slot then G.note(place_of(ref), ref) end
+    return ref
+end
+
 function R.merge(to, from)
     local akin = related(to, from)
     local nothing = akin and R.data(from) == 0
