@@ -24,7 +24,7 @@ return {
         .. "{ASC|DESC} [COUNT count] [WITHDIST] [WITHHASH] [WITHCOORD]",
     "geosearch key FROMLONLAT near near BYBOX far far unit [COUNT count ANY] [WITHCOORD]",
     "geosearch key BYRADIUS far unit FROMMEMBER place [COUNT count [ANY]] [ASC]",
-    "geosearch key FROMMEMBER place",
+    "geosearch key FROMMEMBER place", "GeoSearch key BYRADIUS far unit", "GEOSEARCH key FROMMEMBER place",
     "geosearch key BYRADIUS far unit FROMMEMBER place ANY",
     "geosearch key BYBOX far far unit [ASC] [WITHDIST]",
     "geosearchstore key key FROMLONLAT near near {BYRADIUS far unit|BYBOX far far unit} "

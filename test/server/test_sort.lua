@@ -46,6 +46,8 @@ case("a list that is not to be sorted keeps its order, which DESC turns round", 
     c("RPUSH", "l", "3", "1", "2", "5")
     is(c("SORT", "l", "BY", "nosort"), {"3", "1", "2", "5"})
     is(c("SORT", "l", "BY", "nosort", "DESC"), {"5", "2", "1", "3"})
+    is(c("SORT", "l", "BY", "nosort", "BY", "w_*"), {"3", "1", "2", "5"})
+    is(c("SORT", "l", "BY", "w_*", "BY", "nosort"), {"3", "1", "2", "5"})
     is(c("SORT", "l", "BY", "nosort", "DESC", "LIMIT", "1", "2"), {"2", "1"})
 end)
 

@@ -50,8 +50,9 @@ static int read_option(struct serve__call *q, int *i, bool readonly, struct sort
         o->store = &q->argv[++*i];
     } else if (serve__is(word, "by") && left >= 1) {
         o->by = &q->argv[++*i];
-        o->unsorted = memchr(o->by->data, '*', o->by->len) == NULL;
-        return o->unsorted ? CARET_OK : may_look_up(q, "BY");
+        bool looks_up = memchr(o->by->data, '*', o->by->len) != NULL;
+        o->unsorted = o->unsorted || !looks_up; /* another BY does not take it back */
+        return looks_up ? may_look_up(q, "BY") : CARET_OK;
     } else if (serve__is(word, "get") && left >= 1) {
         o->gets++;
         ++*i;

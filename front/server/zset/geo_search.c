@@ -167,11 +167,10 @@ static int check_options(struct serve__call *q, const struct search *s)
     if (s->store != NULL && (s->dist || s->hash || s->coord))
         return serve__fail(q, "ERR %s is not compatible with WITHDIST, WITHHASH and WITHCOORD options",
                            s->search ? "GEOSEARCHSTORE" : "STORE option in GEORADIUS");
-    if (s->search && !s->centred)
-        return serve__fail(q, "ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for %s",
-                           q->cmd->full);
-    if (s->search && !s->shaped)
-        return serve__fail(q, "ERR exactly one of BYRADIUS and BYBOX can be specified for %s", q->cmd->full);
+    if (s->search && !(s->centred && s->shaped)) /* the command is named as the client has written it */
+        return serve__fail(q, "ERR exactly one of %s can be specified for %.*s",
+                           s->centred ? "BYRADIUS and BYBOX" : "FROMMEMBER or FROMLONLAT",
+                           (int)q->argv[0].len, q->argv[0].data);
     if (s->any && s->count == 0)
         return serve__fail(q, "ERR the ANY argument requires COUNT argument");
     return CARET_OK;
