@@ -161,7 +161,7 @@ for found in list:lines() do
     local file, number = found:match "^src/([^:]*):(%d+):"
     local begins
     for line in read("src/" .. file):gmatch "([^\n]*)\n" do
-        begins = line:find "^%l" and line:match "([%w_]+)%(" or begins
+        begins = line:find "^%l" and line:gsub("__attribute__%b()", ""):match "([%w_]+)%(" or begins
         number = number - 1
         if number == 0 then break end
     end
