@@ -127,6 +127,7 @@ local function kill(s, p)
         return { "exclusive", list }, p
     end
     if b ~= 42 then return place_or_argument(s, p) end
+    if byte(s, p + 1) == 44 then fail("ALIASEXPECTED", p + 1) end
     if ended(byte(s, p + 1)) then return { "killaliases" }, p + 1 end
     local node
     node, p = alias_name(s, p + 1)
@@ -134,7 +135,7 @@ local function kill(s, p)
 end
 
 local function new_special(s, p)
-    local _, last = find(s, "^%a+", p)
+    local _, last = find(s, "^%a%w*", p)
     local full = last and words.variables[upper(sub(s, p, last))]
     if not last then fail("SVNEXPECTED", p) end
     if not full then return soft("INVSVN", p), last + 1 end
@@ -167,10 +168,11 @@ local function entry(s, p, called)
     local node
     node, p = expr.entry(s, p, true)
     -- @x@(...) is the entry that x names, called.
-    if called and byte(s, p) == 64 and byte(s, p + 1) == 40 then p = p + 1 end
+    local more = called and byte(s, p) == 64 and byte(s, p + 1) == 40
+    if more then p = p + 1 end
     if called and byte(s, p) == 40 then
         if node[3] then fail("ACTOFFSET", p) end
-        node[5], p = expr.actuals(s, p)
+        node[5], p = expr.actuals(s, p, more and "RPARENMISSING")
     end
     if only_indirect(node) then node = { "argind", node[2][2] } end
     return node, p
@@ -250,6 +252,7 @@ local function format(s, p)
         if not node then fail("CTLMNEXPECTED", p) end
         node = upper(node)
     end
+    if sub(s, p, p + 1) == "()" then fail("EXPR", p + 1) end
     args, p = expr.actuals(s, p)
     return { "control", node, args or {} }, p
 end
@@ -316,14 +319,17 @@ end
 local function lock_name(s, p)
     local b = byte(s, p)
     if b == 94 and not find(s, "^[%a%%|%[]", p + 1) then fail("LKNAMEXPECTED", p + 1) end
-    if b == 94 or b == 64 or find(s, "^[%a%%]", p) then return place(s, p) end
-    if b ~= 124 and b ~= 91 then fail("LKNAMEXPECTED", p) end
+    local at = b == 94 and p + 1 or p
+    if not find(s, "^[|%[]", at) then
+        if b == 94 or b == 64 or find(s, "^[%a%%]", p) then return place(s, p) end
+        fail("LKNAMEXPECTED", p)
+    end
     local env, id, list
-    env, p = expr.environment(s, p)
+    env, p = expr.environment(s, at)
     id, p = lex.name(s, p)
     if not id then fail("LKNAMEXPECTED", p) end
     if byte(s, p) == 40 then list, p = expr.subscripts(s, p + 1) end
-    return { "local", id, list, env }, p
+    return { b == 94 and "global" or "local", id, list, env }, p
 end
 
 -- LOCK @e; the sign of LOCK +@e counts for all that e names: +(names).
@@ -369,14 +375,15 @@ local transaction_words = { S = "SERIAL", SERIAL = "SERIAL", T = "TRANSACTIONID"
 
 -- TRANSACTION may have any letters after it.
 local function transaction_word(s, p)
-    local _, last = find(s, "^%a+", p)
+    local _, last = find(s, "^%a%w*", p)
     local word = last and upper(sub(s, p, last))
     local full = word and (find(word, "^TRANSACTION") and "TRANSACTIONID" or transaction_words[word])
     if not full then fail("TSTRTPARM", p) end
     mark("keywords", p, last, full)
     if full == "SERIAL" then return { full }, last + 1 end
     local value
-    value, p = parse(s, equal(s, last + 1))
+    if byte(s, last + 1) ~= 61 then fail("TSTRTPARM", last + 1) end
+    value, p = parse(s, last + 2)
     return { full, value }, p
 end
 
@@ -459,7 +466,7 @@ command.rules = {
     IF = { argument_expr, "?:" }, JOB = { job, "+" }, KILL = { kill, "?" }, LOCK = { lock, "?" },
     MERGE = { merge, "+" }, NEW = { new, "?" }, OPEN = { device.argument, "+" }, QUIT = { quit, "?1" },
     READ = { read, "+" }, SET = { set, "+" }, TCOMMIT = { nil, "-" }, TRESTART = { nil, "-" },
-    TROLLBACK = { argument_expr, "?1" }, TSTART = { tstart, "?1" }, USE = { device.argument, "+" },
+    TROLLBACK = { argument_expr, "?1" }, TSTART = { tstart, "?" }, USE = { device.argument, "+" },
     VIEW = { command.colons("view"), "+" }, WRITE = { write, "+" }, XECUTE = { xecute, "+" },
     ZALLOCATE = { lock, "+" }, ZDEALLOCATE = { lock, "?" }, ZTSTART = { nil, "-" }, ZTCOMMIT = {
     argument_expr, "?1" },

@@ -8,38 +8,47 @@ local device = {}
 local byte, find, sub, upper = string.byte, string.find, string.sub, string.upper
 local fail = lex.fail
 
--- Each keyword: the commands it belongs to (o OPEN, u USE, c CLOSE), `=` if it takes a value.
-local keywords = {}
+-- Each keyword: the commands it belongs to (o OPEN, u USE, c CLOSE), `=` if it takes a value; and its least
+-- form. As in GT.M, whatever follows that counts for nothing: DELE, DELETE and DELETTE are the same.
+local keywords, least = {}, {}
 
+-- Words with their least forms in capitals; a word all in capitals has no other form, but for one with a *.
 local function add(use, names)
-    for word in names:gmatch("%S+") do keywords[word] = use end
+    for word in names:gmatch("%S+") do
+        local full = upper((word:gsub("%*", "")))
+        keywords[full] = use
+        least[full] = word ~= full and word:match("^[%u_]+") or nil
+    end
 end
 
-add("c", "DELETE DESTROY LOWERCASE NODESTROY NOTIMEOUT PAGE SPOOL")
-add("c=", "QUEUE RENAME REPLACE TIMEOUT USER")
-add("o", [[APPEND BIGRECORD CONTIGUOUS FIFO FIXED INDEPENDENT NEWVERSION NOFIXED NOREAD NOREADONLY NOSEEK
-    NOSEQUENTIAL NOSTDERR
-    NOSTREAM NOWRITE NOWRITELB NOWRITEOF NOWRITEONLY NOWRITETM PARSE READ READONLY SEQUENTIAL SHARED STREAM
-    SUBMIT
-    VARIABLE WRITE WRITEONLY]])
-add("o=", "ALLOCATION BLOCKSIZE BLOCK_SIZE COMMAND EXTENSION EXTGAP PAD RECORDSIZE SHELL STDERR")
-add("oc=", "GROUP OWNER PROTECTION SYSTEM UIC WORLD")
-add("ou", [[CANONICAL EBCDIC EMPTERM FFLF FOLLOW INREWIND NOCANONICAL NODELIMITER NOEBCDIC NOEMPTERM
-    NOFFLF NOFOLLOW
-    NOTRUNCATE NOWRAP OUTREWIND RCHK TRUNCATE WRAP ZDELAY ZNODELAY ZNOFF ZNOWRAP ZWRAP]])
-add("ou=", [[ATTACH CHSET CONNECT DELIMITER ICHSET IKEY INSEEK IOERROR KEY LABEL LISTEN MOREREADTIME
-    OCHSET OKEY
-    OPTIONS OUTSEEK SEEK ZBFSIZE ZFF ZIBFSIZE ZLISTEN]])
-add("ouc", "REWIND")
-add("ouc=", "EXCEPTION SOCKET ZEXCEPTION")
-add("u", [[CENABLE CLEARSCREEN CONVERT DOWNSCROLL ECHO EDITING ERASELINE ESCAPE FLUSH HOSTSYNC HUPENABLE
-    INRTNL INSERT
-    NOCENABLE NOCONVERT NOECHO NOEDITING NOESCAPE NOFILTER NOHOSTSYNC NOHUPENABLE NOPASTHRU NOREADSYNC
-    NOTERMINATOR
-    NOTTSYNC NOTYPEAHEAD NOWAIT PASTHRU READSYNC TTSYNC TYPEAHEAD UPPERCASE UPSCROLL URGENT WAIT]])
-add("u=", "CTRAP DETACH FILTER LENGTH TERMINATOR WIDTH WRITELB X Y ZFILTER ZLENGTH ZWIDTH")
-add("uc", "NOINDEPENDENT NOINREWIND NOINRTNL NOINSEEK NOINSERT WRITEOF WRITETM")
-add("uc=", "SPACE")
+add("c", "DELEte DESTroy LOWercase NODESTroy NOTImeout PAGe SPOol")
+add("c=", "QUEue REName REPlace TIMeout USer")
+add("o", [[
+    APpend BIGRECORD CONTiguous FIFo FIXed INdependent NEWversion NOFIXed NOREAD NOREADONLY NOSEek
+    NOSEquential NOSTderr NOSTream NOWRITE* NOWRITElb NOWRITEof NOWRITEonly NOWRITEtm PARSe READ READONLY
+    SEquential SHARed STReam SUbmit VAriable WRITE WRITEONLY*
+]])
+add("o=", "ALLOcation BLocksize BLock_size COMMand EXTension EXTgap PAD RECordsize SHELl STDErr")
+add("oc=", "GROUP OWner PROtection SYstem UIc WOrld")
+add("ou", [[
+    CANOnical EBcdic EMPTerm FFLF FOLlow INrewind NOCAnonical NODELImiter NOEBcdic NOEMPTerm NOFFLF
+    NOFOLlow NOTRUncate NOWRAP OUTREWIND RCHK* TRUncate WRAP ZDelay ZNODELAY ZNOFF ZNOWRAP ZWRAp
+]])
+add("ou=", [[
+    ATtach CHSet CONNect DELImiter ICHSET IKEY INseek IOError KEY LABel LIsten MOREreadtime OCHSET OKEY
+    OPTIONS OUTSEEK SEek ZBfsize ZFF ZIbfsize ZLISten
+]])
+add("ouc", "REWind")
+add("ouc=", "EXCeption SOcket ZEXception")
+add("u", [[
+    CEnable CLEarscreen CONVert DOWnscroll ECho EDiting ERASELine EScape FLUsh HOStsync HUpenable INrtnl
+    INsert NOCEnable NOCONVert NOECho NOEDiting NOEScape NOFILter NOHOStsync NOHUpenable NOPASThru
+    NOREADSync NOTERminator NOTTsync NOTYpeahead NOWAit PASThru READSync TTSYnc TYPEahead UPpercase
+    UPscroll URgent WAit
+]])
+add("u=", "CTrap DETach FILter LEngth TErminator WIdth WRITELB X Y ZFILter ZLENgth ZWIDth")
+add("uc", "NOINdependent NOINrewind NOINrtnl NOINseek NOINsert WRITEOF WRITETM")
+add("uc=", "SPAce")
 
 local jobs = {
     CMDLINE = "=", DEFAULT = "=", DETACHED = "", ERROR = "=", GBLDIR = "=", IMAGE = "=", INPUT = "=",
@@ -47,34 +56,56 @@ local jobs = {
     PROCESS_NAME = "=", SCHEDULE = "=", STARTUP = "=", SWAPPING = "",
 }
 
--- The word that `word` abbreviates: the shortest that begins with it, of those the first in the alphabet.
-local function whole(list, word)
+-- How many bytes of two words are alike, from the first on.
+local function alike(a, b)
+    local n = 0
+    while n < #a and byte(a, n + 1) == byte(b, n + 1) do n = n + 1 end
+    return n
+end
+
+-- Of words that a short one may mean, the likest, of those the shortest, of those the first in the alphabet.
+local function better(a, b, word)
+    local alike_a, alike_b = alike(a, word), alike(b, word)
+    if alike_a ~= alike_b then return alike_a > alike_b end
+    return #a < #b or #a == #b and a < b
+end
+
+-- The word of a list that `word` means, if fits(word, full) says so.
+local function whole(list, word, fits)
+    if list[word] then return word end
     local best
     for full in pairs(list) do
-        if sub(full, 1, #word) == word
-            and (not best or #full < #best or #full == #best and full < best) then
-            best = full
-        end
+        if fits(word, full) and (not best or better(full, best, word)) then best = full end
     end
     return best
 end
 
--- Every word that was ever asked for; false: there is none.
-local function known(list)
-    return setmetatable({}, {
-        __index = function(t, word)
-            local full = list[word] and word or whole(list, word) or false
-            if full then t[word] = full end
-            return full
-        end,
-    })
+-- Shorter than any least form, but known.
+local shorter = {
+    G = "GROUP", M = "MOREREADTIME", NOWR = "NOWRAP", O = "OWNER", S = "SYSTEM", SH = "SHARED", ST = "STREAM",
+    W = "WORLD", WR = "WRAP",
+}
+
+local function device_word(word)
+    return shorter[word] or whole(keywords, word, function(w, full)
+        return least[full] ~= nil and sub(w, 1, #least[full]) == least[full]
+    end)
 end
 
-local device_words, job_words = known(keywords), known(jobs)
+-- JOB's words may be short, too; fis-gtm knows these, and words in full.
+local job_shorts = {}
+for word in string.gmatch("CMD DEF DET ERR GBL IN LOG NODET NOSWAP OUT PRI PRO SCH STA SWA", "%S+") do
+    job_shorts[word] = true
+end
+
+local function job_word(word)
+    return whole(jobs, word, function(w, full) return sub(full, 1, #w) == w end)
+end
+
 local letter = { OPEN = "o", USE = "u", CLOSE = "c" }
 
 local function word_at(s, p)
-    local _, last = find(s, "^[%a_]+", p)
+    local _, last = find(s, "^%a[%w_]*", p)
     if not last then return nil, p end
     return upper(sub(s, p, last)), last + 1
 end
@@ -96,7 +127,7 @@ end
 -- One keyword of a device, of the command whose letter is given.
 local function device_keyword(s, p, use)
     local word, to = word_at(s, p)
-    local full = word and device_words[word]
+    local full = word and device_word(word)
     if not full then return lex.soft("DEVPARUNK", p), rest(s, p) end
     lex.mark("keywords", p, to - 1, full)
     if not find(keywords[full], use, 1, true) then fail("DEVPARINAP", p) end
@@ -109,14 +140,17 @@ end
 
 local function job_keyword(s, p)
     local word, to = word_at(s, p)
-    local full = word and job_words[word]
+    local full = word and job_word(word)
     if not full then fail("JOBPARUNK", p) end
     lex.mark("keywords", p, to - 1, full)
     if jobs[full] == "" then
         if byte(s, to) == 61 then fail("JOBPARNOVAL", to) end
         return { full }, to
     end
-    if byte(s, to) ~= 61 then fail("JOBPARVALREQ", to) end
+    if byte(s, to) ~= 61 then
+        if full ~= word and not job_shorts[word] then fail("JOBPARUNK", p) end
+        fail("JOBPARVALREQ", to)
+    end
     local value
     value, to = expr.parse(s, to + 1)
     return { full, value }, to

@@ -69,7 +69,7 @@ local function global_name(s, p)
     end
     if b == 124 or b == 91 then env, p = environment(s, p) end
     id, p = name(s, p)
-    if not id then fail("GBLNAME", p) end
+    if not id then fail(env and "GVNAKEDEXTNM" or "GBLNAME", p) end
     if byte(s, p) == 40 then list, p = subscripts(s, p + 1) end
     return { "global", id, list, env }, p
 end
@@ -123,7 +123,7 @@ local function is_reference(s, p)
 end
 
 -- After `(`: what a routine is called with, and the byte after `)`.
-local function actuals(s, p)
+local function actuals(s, p, unclosed)
     local list, n = {}, 0
     if byte(s, p) == 41 then return list, p + 1 end
     enter(p)
@@ -139,17 +139,17 @@ local function actuals(s, p)
         list[n] = value
         b = byte(s, p)
         p = p + 1
-        if b ~= 44 and b ~= 41 then fail("COMMAORRPAREXP", p - 1) end
+        if b ~= 44 and b ~= 41 then fail(unclosed or "COMMAORRPAREXP", p - 1) end
         if n > MOST_ACTUALS then fail("MAXACTARG", p - 1) end
     until b == 41
     leave()
     return list, p
 end
 
--- What a routine is called with, if there are parentheses at p.
-function expr.actuals(s, p)
+-- What a routine is called with, if there are parentheses at p; unclosed: the error if they do not end.
+function expr.actuals(s, p, unclosed)
     if byte(s, p) ~= 40 then return nil, p end
-    return actuals(s, p + 1)
+    return actuals(s, p + 1, unclosed)
 end
 
 -- A label or routine, by name or by @; nil if there is none.
@@ -294,7 +294,9 @@ expr.atom = atom
 local function after_signs(s, p)
     local _, last = find(s, "^[-+']*", p)
     local b = byte(s, last + 1)
-    if not begins[b] or b == 46 and not find(s, "^%d", last + 2) then fail("RHMISSING", last + 1) end
+    if not begins[b] or b == 46 and not find(s, "^%d", last + 2) then
+        fail(b == 58 and "EXPR" or "RHMISSING", last + 1)
+    end
 end
 
 local is_sign = { [39] = true, [43] = true, [45] = true, [46] = true } -- ' + - .
@@ -303,7 +305,7 @@ local is_sign = { [39] = true, [43] = true, [45] = true, [46] = true } -- ' + - 
 local function right(s, p)
     if is_sign[byte(s, p)] then after_signs(s, p) end
     local rule = begins[byte(s, p)]
-    if not rule then fail("RHMISSING", p) end
+    if not rule then fail(byte(s, p) == 58 and "EXPR" or "RHMISSING", p) end
     return rule(s, p)
 end
 

@@ -47,13 +47,13 @@ local function arguments(s, p, cmd, rule, only)
         if byte(s, p) ~= 44 then return p end
         if only then fail(cmd[1] == "QUIT" and "QUITARGLST" or "SPOREOL", p) end
         p = p + 1
-        if blank_or_end(byte(s, p)) then fail("EXPR", p) end
+        if blank_or_end(byte(s, p)) or byte(s, p) == 59 then fail("EXPR", p) end
     end
 end
 
 local function word_at(s, p)
     local _, last = find(s, "^[%a%%][%a%d]*", p)
-    if not last then fail("CMD", p) end
+    if not last or byte(s, p) == 37 then fail("CMD", p) end
     local full = commands[sub(s, p, last)] or commands[upper(sub(s, p, last))]
     if not full then fail("INVCMD", p) end
     return full, last + 1
@@ -85,6 +85,15 @@ local function fors(cmds)
     return n
 end
 
+-- A command, or those that one TSTART of several arguments is.
+local function add(cmds, cmd)
+    if cmd[1] ~= "TSTART" or #cmd[2] < 2 then
+        cmds[#cmds + 1] = cmd
+        return
+    end
+    for _, arg in ipairs(cmd[2]) do cmds[#cmds + 1] = { "TSTART", { arg }, col = cmd.col, pc = cmd.pc } end
+end
+
 -- One command at p, put into cmds; the byte after it.
 local function one(s, p, cmds)
     local cmd = { nil, {}, col = p }
@@ -106,14 +115,18 @@ local function one(s, p, cmds)
     if any and cmd[1] == "QUIT" and fors(cmds) > 0 then fail("QUITARGUSE", p) end
     if cmd[1] == "FOR" and fors(cmds) >= MOST_FORS then fail("FOROFLOW", p, MOST_FORS) end
     if p == after and (mode == 43 or cmd[1] == "FOR") then fail("SPOREOL", p) end
+    if cmd[1] == "FOR" and (p > #s or byte(s, p) == 59) then fail("VAREXPECTED", p) end
     if any or mode == 43 then
         p = arguments(s, p, cmd, kind[1], find(kind[2], "1", 1, true))
         local b = byte(s, p)
         if b and b ~= 32 and b ~= 9 and b ~= 59 then fail("SPOREOL", p) end
     end
-    if cmd[1] == "DO" and not any then cmd.stop = blanks(s, p) end
+    if cmd[1] == "DO" and not any then
+        cmd.stop = blanks(s, p)
+        if byte(s, cmd.stop) == 59 then cmd.stop = #s + 1 end
+    end
     mark("commands", cmd.col, word_end, cmd[1])
-    cmds[#cmds + 1] = cmd
+    add(cmds, cmd)
     return p
 end
 
@@ -135,21 +148,36 @@ local function as_error(e)
     return { mnemonic = "ASSERT", col = 1, what, "0", "" }
 end
 
--- The error of a line of commands, nil if it is right; `before`: how many errors there were.
-local function attempt(s, p, cmds, errors, before)
+-- The error of the line as far as it counts, which ends before a literal that has no end; nil: it is in
+-- errors, after the first `before`.
+local function attempt_cut(s, cut, p, cmds, errors, before)
+    if find(s, '^[ \t]*"', p) and #cut <= find(s, '"', p, true) then
+        return { mnemonic = "LSEXPECTED", col = 0 }
+    end
     lex.restart()
-    local ok, e = pcall(all, s, p, cmds)
-    if ok then return nil end
-    e = as_error(e)
-    local cut = unended.cut(s, p)
-    if not cut then return e end
-    for i = #cmds, 1, -1 do cmds[i] = nil end
-    for i = #errors, before + 1, -1 do errors[i] = nil end
-    lex.restart()
-    ok, e = pcall(all, cut, p, cmds)
+    local ok, e = pcall(all, cut, p, cmds)
+    for i = before + 1, #errors do errors[i].col = unended.column(s, cut, errors[i].col) end
+    if ok and #errors > before then return nil end
     e = ok and { mnemonic = "SPOREOL", col = #s + 1 } or as_error(e)
     e.col = unended.column(s, cut, e.col)
     return e
+end
+
+-- The error of a line of commands; nil: it is right, or what is wrong is in errors, after the first
+-- `before`.
+local function attempt(s, p, cmds, errors, before)
+    lex.restart()
+    local ok, e = pcall(all, s, p, cmds)
+    if ok and #errors == before then return nil end
+    e = not ok and as_error(e) or nil
+    local cut = unended.cut(s, p)
+    if cut then
+        for i = #cmds, 1, -1 do cmds[i] = nil end
+        for i = #errors, before + 1, -1 do errors[i] = nil end
+        e = attempt_cut(s, cut, p, cmds, errors, before)
+    end
+    local beyond = e and e.col and unended.overflow(s, p, e.col)
+    return beyond and { mnemonic = "NUMOFLOW", col = beyond } or e
 end
 
 -- The commands of a line from p on.  Those before an error stay.

@@ -38,7 +38,7 @@ end
 -- One subscript of ZWRITE: *, ?pattern, lo:hi with either left out, a value, or nothing: any.
 local function zwrite_subscript(s, p)
     local b = byte(s, p)
-    if b == 42 and (byte(s, p + 1) == 44 or byte(s, p + 1) == 41) then return { "any" }, p + 1 end
+    if b == 42 then return { "any" }, p + 1 end
     if b == 63 then
         local list
         list, p = pattern(s, p + 1)
@@ -49,10 +49,14 @@ local function zwrite_subscript(s, p)
     if b == 44 or b == 41 then return { "range" }, p end
     local lo, hi
     if b ~= 58 then lo, p = parse(s, p) end
-    if byte(s, p) ~= 58 then return lo, p end
+    if byte(s, p) ~= 58 then
+        if not find(s, "^[,)]", p) then fail("COMMA", p) end
+        return lo, p
+    end
     b = byte(s, p + 1)
     if b == 44 or b == 41 then return { "range", lo, nil }, p + 1 end
     hi, p = parse(s, p + 1)
+    if not find(s, "^[,)]", p) then fail("EXPR", p) end
     return { "range", lo, hi }, p
 end
 
@@ -168,8 +172,9 @@ local steps = {
 }
 
 local function zstep(s, p)
-    local _, last = find(s, "^%a+", p)
+    local _, last = find(s, "^%a%w*", p)
     local kind, action
+    if not last and byte(s, p) ~= 58 and not ended(byte(s, p)) then fail("ZSTEPARG", p) end
     if last then
         kind = steps[upper(sub(s, p, last))]
         if not kind then fail("INVZSTEP", p) end
