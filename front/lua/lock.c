@@ -35,6 +35,7 @@ void caret__lua_interrupt(void)
 {
     caret_session *s = atomic_load_explicit(&sleeper, memory_order_relaxed);
 
+    caret__lua_interrupt_m();
     if (s == NULL)
         s = atomic_load_explicit(&remote, memory_order_relaxed);
     if (s == NULL)

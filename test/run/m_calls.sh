@@ -57,6 +57,20 @@ PATH=$build:$PATH keep caret run "$from/host.lua"
 diff "$from/host.right" "$dir/out" >>"$dir/err"
 note $? "M is called from caret run"
 
+# A routine that would never end, nor heed a trap, is ended with the program that called it.
+printf 'spin ;\n s $et="s ^trapped=1",^spin=1\nturn s x=$g(x)+1 g turn\n' >spin.m
+echo 'require("caret").open(os.getenv "CARET_DB"):ci("spin^spin")' >spin.lua
+"$caret" run spin.lua >"$dir/out" 2>"$dir/err" &
+spinning=$!
+soon "$caret" get '^spin'
+kill -TERM $spinning
+soon test ! -d "/proc/$spinning"
+note $? "a routine is ended with the program that called it"
+kill -KILL $spinning 2>/dev/null
+wait $spinning
+[ $? = 143 ] && ! "$caret" get '^trapped' >/dev/null 2>&1
+note $? "no trap sees that"
+
 # ask word...: what the server answers, or why not
 ask()
 {
