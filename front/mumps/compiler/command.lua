@@ -163,7 +163,8 @@ local function only_indirect(entry)
     return type(entry[2]) == "table" and not entry[3] and not entry[4] and not entry[5]
 end
 
--- An entry, with arguments if `called`, that may be a whole argument by indirection.
+-- An entry, with arguments if `called`, that may be a whole argument by indirection.  JOB takes an offset and
+-- arguments, and does nothing with these then.
 local function entry(s, p, called)
     local node
     node, p = expr.entry(s, p, true)
@@ -171,7 +172,7 @@ local function entry(s, p, called)
     local more = called and byte(s, p) == 64 and byte(s, p + 1) == 40
     if more then p = p + 1 end
     if called and byte(s, p) == 40 then
-        if node[3] then fail("ACTOFFSET", p) end
+        if node[3] and called ~= "JOB" then fail("ACTOFFSET", p) end
         node[5], p = expr.actuals(s, p, more and "RPARENMISSING")
     end
     if only_indirect(node) then node = { "argind", node[2][2] } end
@@ -209,7 +210,7 @@ end
 local function job(s, p)
     local node
     local from = p
-    node, p = entry(s, p, true)
+    node, p = entry(s, p, "JOB")
     by_value(node[5], s, from)
     if node[1] == "argind" then
         if byte(s, p) ~= 58 then return node, p end

@@ -246,7 +246,8 @@ local function answer(text)
 end
 
 local function complain(text, number)
-    answer(("%%YDB-I-TEXT, %s,%%SYSTEM-E-ENO%d, %s"):format(text, number, B.strerror(number)))
+    local why = number and (",%%SYSTEM-E-ENO%d, %s"):format(number, B.strerror(number)) or ""
+    answer(("%%YDB-I-TEXT, %s%s"):format(text, why))
     os.exit(1)
 end
 
@@ -276,14 +277,23 @@ local function whole_task()
 end
 
 local READ, WRITE_NEW = 1, 2 + 4 + 8
-local NO_PROCESS = 3
-local NO_ENTRY = "Job error in routine specification. Label and offset not found in created process"
+local NO_LINE = "Label and offset not found in created process"
 
-local function check_entry(label, routine)
+-- Is there such a line?
+local function is_entry(label, offset, routine)
     local routines = require "mumps.runtime.routine"
     local ok, found = pcall(routines.get, routine)
-    if not ok or not found or label ~= "" and not routines.label_line(routine, label) then
-        return complain(NO_ENTRY, NO_PROCESS)
+    if not ok or not found then
+        return false
+    end
+    local line = label == "" and 0 or routines.label_line(routine, label)
+    return line and (label == "" and offset == 0 or routines.raw(found, line + offset) ~= nil)
+end
+
+local function check_entry(label, offset, routine)
+    if not is_entry(label, offset, routine) then
+        io.stderr:write("%YDB-E-JOBLABOFF, ", NO_LINE, "\n")
+        return complain("Job error in routine specification. " .. NO_LINE)
     end
 end
 
@@ -343,7 +353,7 @@ function J.main()
     redirect(named_by(pid, list[6]), WRITE_NEW, 1, "output")
     redirect(named_by(pid, list[7]), WRITE_NEW, 2, "error")
     require("mumps.io.device").start()
-    check_entry(list[1], list[3])
+    check_entry(list[1], tonumber(list[2]), list[3])
     answer "+"
     start_up(list[11])
     local special = require "mumps.runtime.special"

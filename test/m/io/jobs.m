@@ -12,6 +12,9 @@ jobs ;
  d try("s r=""tt"" j @r^jobs:(out=""j1o.txt"":err=""j1e.txt"") d wait zsy ""cat j1o.txt j1e.txt""")
  d try("j lv^jobs(1):(out=""j1o.txt"":err=""j1e.txt"") d wait zsy ""cat j1o.txt j1e.txt""")
  d try("j lv^jobs(2):(out=""j1o.txt"":err=""j1e.txt"") d wait zsy ""cat j1o.txt j1e.txt""")
+ d try("j tt+99^jobs:(out=""j1o.txt"":err=""j1e.txt"") w ""begun""")
+ zsy "cat j1e.txt"
+ d try("j tt+1^jobs(7):(out=""j1o.txt"":err=""j1e.txt"") d wait zsy ""cat j1o.txt j1e.txt""")
  d try("j tt^jobs:(foo=1)")
  d try("j tt^jobs:(out)")
  q
