@@ -61,6 +61,20 @@ printf '%s\n' '' '>' '%YDB-I-BREAK, Break instruction encountered' "$tab${tab}At
     0 '>' >want
 direct "BREAK and an error stop where they are; ZCONTINUE and QUIT"
 
+cat >T.m <<'END'
+T b "s z=1 w ""in break"",!"
+ w "b",!
+ b:0 "w ""never"",!"
+ b ""
+ w "c",z,!
+ q
+END
+printf '%s\n' 'd ^T' 'w z' 'zc' 'zc' >in
+printf '%s\n' '' '>' 'in break' '%YDB-I-BREAK, Break instruction encountered' "$tab${tab}At M source location T^T" '' \
+    '>' 1 '>' b '%YDB-I-BREAK, Break instruction encountered' "$tab${tab}At M source location T+3^T" '' '>' c1 '' \
+    '>' >want
+direct "BREAK runs its argument, and then stops"
+
 cat >S.m <<'END'
 S s a=1
  d sub

@@ -161,7 +161,7 @@ end
 -- BREAK: an argument is run before the prompt.
 function commands.BREAK(text)
     local e = errors.locate(errors.object "BREAK")
-    if text ~= nil and tostring(text) ~= "" then return call.xecute(tostring(text)) end
+    if text ~= nil and tostring(text) ~= "" then call.xecute(tostring(text)) end
     tell(("%s\n\t\tAt M source location %s"):format(e.text, e.place ~= "" and e.place or level.outside))
     return nested "BREAK"
 end
