@@ -104,11 +104,11 @@ void serve__answer_code(struct serve__call *q, int rc)
     else if (rc == SERVE__E_ARITY)
         serve__fail(q, "ERR wrong number of arguments for '%s' command", q->cmd->full);
     else if (rc == CARET_E_DISKFULL || rc == CARET_E_IO || rc == CARET_E_IO_FAILED)
-        refused(q, "MISCONF Errors writing to the database: ", caret_message());
+        refused(q, "MISCONF Errors writing to the database: ", caret_fact());
     else if (rc == CARET_NONE)
         serve__null(q);
     else
-        refused(q, "ERR ", caret_message());
+        refused(q, "ERR ", caret_fact());
 }
 
 /* ---------------------------------------------------------------- running */
