@@ -223,7 +223,9 @@ class Hands(Case):
     def walk(self):
         """What gets the focus by Tab from the beginning of the page to its end: names, and what shows it."""
         w, seen = self.w, []
-        w.js("const e = document.getElementById('skip'); e.focus(); e.dataset.walked = 1")
+        w.js("""
+            for (const e of document.querySelectorAll("[data-walked]")) delete e.dataset.walked;
+            const e = document.getElementById('skip'); e.focus(); e.dataset.walked = 1""")
         for _ in range(80):
             w.keys(Keys.TAB)
             now = w.js("""
@@ -237,7 +239,6 @@ class Hands(Case):
         left = w.js("""
             const all = [...document.querySelectorAll("a[href], button:not(:disabled), input, textarea, select, [tabindex='0']")]
                 .filter((e) => e.checkVisibility() && e.tabIndex >= 0 && !e.dataset.walked).map((e) => e.outerHTML.slice(0, 90));
-            for (const e of document.querySelectorAll("[data-walked]")) delete e.dataset.walked;
             return all;""")
         return seen, left
 

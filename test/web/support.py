@@ -17,6 +17,7 @@ import time
 import unittest
 
 from selenium import webdriver
+from selenium.common.exceptions import ElementNotInteractableException, StaleElementReferenceException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.keys import Keys  # noqa: F401 (for the tests)
 
@@ -205,7 +206,14 @@ class Window:
         until(f"button {word}", click)
 
     def keys(self, *keys):
-        self.driver.switch_to.active_element.send_keys(*keys)
+        """To what has the focus; another element that has got it meanwhile will do."""
+        def send():
+            try:
+                self.driver.switch_to.active_element.send_keys(*keys)
+            except (ElementNotInteractableException, StaleElementReferenceException):
+                return False  # nothing was sent
+            return True
+        until("keys", send)
 
     def go(self, place):
         """Another place of the same page."""
