@@ -262,9 +262,9 @@ typedef struct caret_options {
 } caret_options;
 
 /*
- * Open (or create) the database in file `path`; NULL means $CARET_DB.  An empty `path` is "./data.caret", and so is
- * NULL where $CARET_DB is empty or not set.  `options` may be NULL.  On success *db is to be closed with caret_close().
- * May block while another process recovers the file.
+ * Open (or create) the database in file `path`; NULL means $CARET_DB, or "./data.caret" where that is empty or not
+ * set.  An empty `path` is INVALID: it is a setting that is not there.  `options` may be NULL.  On success *db is to be
+ * closed with caret_close().  May block while another process recovers the file.
  *
  * Opened with `readonly` nothing is ever written and no file is made, nobody waits for this process, and it
  * needs no right but to read; caret_stat() tells which of these it is (CARET_VIEW_*):

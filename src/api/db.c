@@ -151,19 +151,25 @@ static int take_options(const char *function, const caret_options *given, caret_
         return caret__fail(CARET_E_INVALID, "%s: option arena_limit is %zu, more than memory can have",
                            function, o->arena_limit);
     if ((o->shm_dir != NULL && *o->shm_dir == '\0') || (o->archive != NULL && *o->archive == '\0'))
-        return caret__fail(CARET_E_INVALID, "%s: option %s is empty; a folder, or NULL, is expected",
-                           function, o->shm_dir != NULL && *o->shm_dir == '\0' ? "shm_dir" : "archive");
+        return caret__fail(CARET_E_INVALID, "%s: option %s is empty; a folder is expected", function,
+                           o->shm_dir != NULL && *o->shm_dir == '\0' ? "shm_dir" : "archive");
     if (o->readonly && o->archive != NULL)
         return caret__fail(CARET_E_INVALID, "%s: option archive with readonly, which archives nothing",
                            function);
     return CARET_OK;
 }
 
-static const char *path_or_default(const char *path)
+static const char *default_path(void)
 {
-    if (path == NULL)
-        path = getenv("CARET_DB");
+    const char *path = getenv("CARET_DB");
+
     return path == NULL || *path == '\0' ? "./data.caret" : path;
+}
+
+static int path_is_empty(const char *function, const char *argument)
+{
+    return caret__fail(CARET_E_INVALID, "%s: %s is empty; the path of a file is expected", function,
+                       argument);
 }
 
 static bool is_memory(const char *path)
@@ -201,10 +207,9 @@ static int check_path(const char *function, const char *argument, const char *pa
     if (path == NULL)
         return caret__null(function, argument, "the path of a file");
     if (caret__address_is(path))
-        return caret__address_refused(function, argument);
+        return caret__address_refused(function, argument, path);
     if (*path == '\0')
-        return caret__fail(CARET_E_INVALID, "%s: %s is empty; the path of a file is expected", function,
-                           argument);
+        return path_is_empty(function, argument);
     if (is_memory(path))
         return caret__fail(CARET_E_INVALID,
                            "%s: %s is '" CARET__MEMORY
@@ -280,8 +285,10 @@ int caret_open(const char *path, const caret_options *options, caret_db **out)
     if (out == NULL)
         return caret__null(__func__, "db", "a place for the handle");
     *out = NULL;
+    if (path != NULL && *path == '\0')
+        return path_is_empty(__func__, "path");
     int rc = take_options(__func__, options, &o);
-    return rc == CARET_OK ? open_db(path_or_default(path), &o, out) : rc;
+    return rc == CARET_OK ? open_db(path != NULL ? path : default_path(), &o, out) : rc;
 }
 
 int caret_close(caret_db *db)
@@ -428,7 +435,7 @@ int caret_compact(const char *path, const caret_options *options, caret_backup_p
         return rc;
     if (o.readonly)
         return caret__fail(CARET_E_READONLY, "caret_compact: not of a database opened read-only");
-    path = path_or_default(path);
+    path = path != NULL ? path : default_path();
     rc = check_path(__func__, "path", path);
     if (rc != CARET_OK)
         return rc;

@@ -29,15 +29,6 @@ bool caret__address_is(const char *text)
     return scheme_len(text) != 0;
 }
 
-int caret__address_refused(const char *function, const char *argument)
-{
-    return caret__fail(
-        CARET_E_UNSUPPORTED,
-        "%s: that is for a database in a file; %s is the address of one on a server, whose own tools do "
-        "that; `caret dump` and `caret load` copy it",
-        function, argument);
-}
-
 bool caret__address_of(const char *text, const struct caret__store *driver)
 {
     size_t n = scheme_len(text);
@@ -101,6 +92,19 @@ char *caret__address_shown(const char *text)
     cut_user_password(after);
     cut_secret_parameters(after + strcspn(after, "?"));
     return shown;
+}
+
+int caret__address_refused(const char *function, const char *argument, const char *text)
+{
+    char *shown = caret__address_shown(text);
+    int rc = caret__fail(
+        CARET_E_UNSUPPORTED,
+        "%s: that is for a database in a file; %s is the address of one on a server, whose own tools do "
+        "that; `caret dump` and `caret load` copy it",
+        function, shown != NULL ? shown : argument);
+
+    free(shown);
+    return rc;
 }
 
 const char *caret__address_query(const char *text)

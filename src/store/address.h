@@ -11,8 +11,9 @@
 /* Does it begin as an address does?  A file of such a name is opened with ./ before it. */
 bool caret__address_is(const char *text);
 
-/* UNSUPPORTED, of a function whose argument is an address and has to be a path; its text says what does the work. */
-int caret__address_refused(const char *function, const char *argument);
+/* UNSUPPORTED, of a function whose argument `text` is an address and has to be a path; what is told says what does the
+ * work. */
+int caret__address_refused(const char *function, const char *argument, const char *text);
 
 /* Is it one of the driver's? */
 bool caret__address_of(const char *text, const struct caret__store *driver);

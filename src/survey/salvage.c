@@ -153,9 +153,9 @@ static int check_paths(const char *function, const char *path, const char *out)
     if (path == NULL || out == NULL)
         return caret__null(function, path == NULL ? "path" : "out",
                            path == NULL ? "the path of a database" : "the path of a file to be made");
-    if (caret__address_is(path) || caret__address_is(out))
-        return caret__address_refused(function, caret__address_is(path) ? "path" : "out");
-    return CARET_OK;
+    if (caret__address_is(path))
+        return caret__address_refused(function, "path", path);
+    return caret__address_is(out) ? caret__address_refused(function, "out", out) : CARET_OK;
 }
 
 int caret_salvage(const char *path, const char *out, int flags, caret_salvaged *counts, char *report,

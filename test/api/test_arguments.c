@@ -588,6 +588,8 @@ static void options_of_opening(void **state)
     caret_options o = {.size = sizeof o};
     caret_db *none;
 
+    BAD(caret_open("", NULL, &none), INVALID, "path is empty");
+    BAD(caret_compact("", NULL, NULL, NULL), INVALID, "path is empty");
     for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++)
         opens_not((o = options(), o.sync = CARET_SYNC_INTERVAL, o.sync_interval = intervals[i], o),
                   "sync_interval");

@@ -93,6 +93,8 @@ class Errors(Case):
                 caret.open(self.path, **bad)
         with self.assertRaises(TypeError):
             caret.open(5)
+        with self.assertRaisesRegex(caret.InvalidError, "path is empty"):
+            caret.open("")
         for size in ("log_size", "arena_limit", "memory_limit"):
             with self.assertRaisesRegex(ValueError, "%s is a number of bytes, not -5" % size):
                 caret.open(self.path, **{size: -5})

@@ -284,9 +284,13 @@ function command.open(o, create)
     return db
 end
 
---- Open o.db if it is there, or if it can't be made by mistake; else nil, text, "NOTFOUND".
+--- Open o.db, to be changed, if it is there; else nil, text, "NOTFOUND".
 function command.open_there(o)
-    local db, text, name = command.try(o, command.path(o) == ":memory:")
+    if command.path(o) == ":memory:" then
+        command.fail("':memory:' is a new database each time: " ..
+            "what this command stored there would be gone with it")
+    end
+    local db, text, name = command.try(o)
     if not db and name ~= "NOTFOUND" then command.fail(text) end
     return db, text, name
 end
