@@ -488,4 +488,12 @@ case("errors of what a script ends with have its place, and their function's nam
     c("FUNCTION", "FLUSH")
 end)
 
+case("a script of RESP3 gets positions as numbers", function(c)
+    c("GEOADD", "g", "13.361389", "38.115556", "a")
+    local script = "redis.setresp(3) local p = redis.call('geopos', KEYS[1], 'a')[1] return p[1].double and p"
+    is(table.concat(c("EVAL", script, "1", "g"), " "), "13.361389338970184 38.115556395496299")
+    is(table.concat(c("EVAL", "return redis.call('geopos', KEYS[1], 'a')[1]", "1", "g"), " "),
+        "13.36138933897018433 38.11555639549629859")
+end)
+
 check.run()

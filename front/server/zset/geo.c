@@ -35,13 +35,15 @@ int serve__geo_point(struct serve__call *q, int i, struct caret_codec__point *po
     return CARET_OK;
 }
 
-/* Redis has more digits here than in other doubles. */
+/* Redis has more digits here than in other doubles.  A script of RESP3 gets a number: the double of these digits. */
 void serve__geo_number(struct serve__call *q, double d)
 {
     char text[CARET_CODEC__HUMAN_ROOM];
     size_t len = caret_codec__print_human((long double)d, text);
     if (q->reply->sink == &serve__resp3)
         serve__buffer_print(q->reply->out, ",%.*s\r\n", (int)len, text);
+    else if (q->reply->protocol == 3 && caret_codec__parse_double(text, len, &d))
+        serve__real(q, d);
     else
         serve__bulk(q, text, len);
 }
