@@ -215,4 +215,13 @@ case("requirepass is the password of the default user", function(c)
     fails(c("AUTH", "x"), "ERR AUTH <password> called without any password configured for the default user.")
 end)
 
+case("what a user may is said in the categories that Redis says it in", function(c)
+    c("ACL", "SETUSER", "u", "allcommands", "-@slow")
+    c("ACL", "SETUSER", "u", "+@pubsub", "-@read", "+select", "-get")
+    local t = c("ACL", "GETUSER", "u")
+    local wanted = "+@all -@read -@scripting -@admin -@blocking -@connection "
+    is(t[6]:sub(1, #wanted), wanted)
+    c("ACL", "DELUSER", "u")
+end)
+
 check.run()

@@ -457,10 +457,11 @@ void serve__selector_channels(const struct serve__selector *s, struct serve__buf
     }
 }
 
-/* Is it one of a later Redis than 7.0, which does not count there? */
-static bool is_later(const struct serve__command *c)
+/* Is it one that Redis 7.0 has not, in categories of its commands?  It does not count there. */
+static bool is_foreign(const struct serve__command *c)
 {
-    return c->run == serve__cmd_client_setinfo || c->run == serve__cmd_client_no_touch;
+    return c->run == serve__cmd_client_setinfo || c->run == serve__cmd_client_no_touch ||
+           c->run == serve__cmd_caret_m;
 }
 
 /* The commands of a category that are allowed, and those that are not.  Those of nodes count in their own alone, so
@@ -471,7 +472,7 @@ static void count(const struct serve__selector *s, int category, unsigned *on, u
     *on = *off = 0;
     for (unsigned i = 0; i < serve__ncommands; i++)
         if ((serve__commands[i].categories & ours ? ours : serve__commands[i].categories) >> category & 1 &&
-            !is_later(&serve__commands[i]))
+            !is_foreign(&serve__commands[i]))
             ++*(serve__selector_has(s, i) ? on : off);
 }
 
