@@ -232,4 +232,43 @@ case("INFO has each field once, and what is done a second and by the processor o
     closed(list)
 end)
 
+case("what is looked up to be read is counted, found or not, as Redis counts it", function(c)
+    c("RPUSH", "l", "b", "a")
+    c("SET", "s", "12")
+    c("HSET", "h", "f", "1")
+    c("SADD", "t", "m")
+    c("ZADD", "z", "1", "m")
+    c("XADD", "x", "1-1", "f", "v")
+    local function counts(hits, misses, ...)
+        c("CONFIG", "RESETSTAT")
+        c(...)
+        local t = info(c, "stats")
+        is((...) .. " " .. t.keyspace_hits .. " " .. t.keyspace_misses, (...) .. " " .. hits .. " " .. misses)
+    end
+    for words in ([[LLEN l;LINDEX l 0;LRANGE l 0 -1;LPOS l a;SORT l ALPHA;SORT_RO l ALPHA;EXISTS s;TOUCH s
+        TYPE z;TTL s;PTTL s;EXPIRETIME s;OBJECT ENCODING h;GET s;STRLEN s;GETRANGE s 0 1;GETEX s;GETSET s 13
+        SET s 14 GET;SET s 15 XX GET;HGET h f;HGET h g;HLEN h;SISMEMBER t m;SISMEMBER t n;SCARD t;ZSCORE z m
+        ZSCORE z n;ZRANK z m;ZRANK z n;ZCARD z;ZRANGE z 0 -1;XLEN x;XRANGE x - +;XINFO STREAM x
+        COPY s copy REPLACE;DUMP s;GET l;LLEN s;HGET s f;SISMEMBER s m;ZRANK s m;XLEN s
+        GETDEL s]]):gmatch("[^;\n]+") do
+        local t = {}
+        for word in words:gmatch("%S+") do t[#t + 1] = word end
+        counts(1, 0, unpack(t))
+        for i = 2, #t do
+            if t[i]:match("^[lshtzx]$") then
+                t[i] = "nothing"
+                break
+            end
+        end
+        counts(0, 1, unpack(t))
+        c("DEL", "nothing")
+    end
+    c("SET", "s", "1")
+    counts(2, 1, "EXISTS", "s", "no", "s")
+    counts(1, 1, "ZUNION", "2", "z", "no")
+    counts(1, 1, "MGET", "s", "no")
+    counts(0, 0, "SET", "s", "1")
+    counts(0, 0, "RENAME", "s", "r")
+end)
+
 check.run()

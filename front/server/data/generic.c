@@ -38,7 +38,7 @@ int serve__cmd_exists(struct serve__call *q)
     int64_t n = 0;
     for (int i = 1; i < q->argc; i++) {
         struct serve__key k;
-        int rc = serve__key_open(q, &k, q->argv[i], SERVE__ANY);
+        int rc = serve__key_read(q, &k, q->argv[i], SERVE__ANY);
         if (rc != CARET_OK && rc != CARET_NONE)
             return rc;
         n += rc == CARET_OK;
@@ -54,7 +54,7 @@ int serve__cmd_touch(struct serve__call *q)
 int serve__cmd_type(struct serve__call *q)
 {
     struct serve__key k;
-    int rc = serve__key_open(q, &k, q->argv[1], SERVE__ANY);
+    int rc = serve__key_read(q, &k, q->argv[1], SERVE__ANY);
     return rc == CARET_OK || rc == CARET_NONE ? serve__status(q, serve__type_name(k.type)) : rc;
 }
 
@@ -65,6 +65,8 @@ static int open_both(struct serve__call *q, struct serve__key *from, struct serv
 {
     unsigned here = q->db;
     int rc = serve__key_change(q, from, q->argv[1], SERVE__ANY);
+    if (q->cmd->name[0] == 'c')
+        serve__key_seen(q, rc, from);
     if (rc == CARET_OK && !from->exists)
         rc = SERVE__E_NOKEY;
     if (rc != CARET_OK)
@@ -214,7 +216,7 @@ const char *serve__key_encoding(const struct serve__key *k)
 int serve__cmd_object_encoding(struct serve__call *q)
 {
     struct serve__key k;
-    int rc = serve__key_open(q, &k, q->argv[2], SERVE__ANY);
+    int rc = serve__key_read(q, &k, q->argv[2], SERVE__ANY);
     return rc == CARET_OK ? serve__text(q, serve__key_encoding(&k)) : rc;
 }
 
@@ -222,7 +224,7 @@ int serve__cmd_object_refcount(struct serve__call *q)
 {
     struct serve__key k;
     int64_t n;
-    int rc = serve__key_open(q, &k, q->argv[2], SERVE__ANY);
+    int rc = serve__key_read(q, &k, q->argv[2], SERVE__ANY);
     if (rc != CARET_OK)
         return rc;
     bool alone =
@@ -236,7 +238,7 @@ int serve__cmd_object_idletime(struct serve__call *q)
 {
     struct serve__key k;
     uint32_t idle = serve__access_idle(q, q->argv[2]);
-    int rc = serve__key_open(q, &k, q->argv[2], SERVE__ANY);
+    int rc = serve__key_read(q, &k, q->argv[2], SERVE__ANY);
     serve__access_set_idle(q, q->argv[2], idle);
     if (rc == CARET_OK && serve__access_counts(q->w))
         return serve__fail(q,
@@ -250,7 +252,7 @@ int serve__cmd_object_freq(struct serve__call *q)
 {
     struct serve__key k;
     unsigned freq = serve__access_freq(q, q->argv[2]);
-    int rc = serve__key_open(q, &k, q->argv[2], SERVE__ANY);
+    int rc = serve__key_read(q, &k, q->argv[2], SERVE__ANY);
     if (rc != CARET_OK)
         return rc;
     serve__access_set_freq(q, q->argv[2], freq);

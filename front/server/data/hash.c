@@ -27,9 +27,7 @@ static int read_field(struct serve__call *q, caret_slice *value)
 {
     struct serve__key k;
     int rc = serve__field_open(q, &k, q->argv[1], SERVE__HASH, q->argv[2], value);
-    if (rc == CARET_OK || rc == CARET_NONE)
-        serve__key_seen(q, k.exists);
-    return rc;
+    return serve__key_seen(q, rc, &k);
 }
 
 static int get(struct serve__call *q)

@@ -25,6 +25,11 @@ int serve__list_open(struct serve__call *q, struct serve__list *l, caret_slice n
     return rc;
 }
 
+int serve__list_read(struct serve__call *q, struct serve__list *l, caret_slice name)
+{
+    return serve__key_seen(q, serve__list_open(q, l, name), &l->k);
+}
+
 int serve__list_change(struct serve__call *q, struct serve__list *l, caret_slice name)
 {
     int rc = serve__key_change(q, &l->k, name, SERVE__LIST);
@@ -370,7 +375,7 @@ int serve__list_row(struct serve__call *q)
 int serve__cmd_llen(struct serve__call *q)
 {
     struct serve__list l;
-    int rc = serve__list_open(q, &l, q->argv[1]);
+    int rc = serve__list_read(q, &l, q->argv[1]);
     return rc == CARET_OK || rc == CARET_NONE ? serve__integer(q, serve__list_len(&l)) : rc;
 }
 
@@ -388,7 +393,7 @@ int serve__cmd_lindex(struct serve__call *q)
     struct serve__list l;
     int64_t index;
     caret_slice value;
-    int rc = serve__list_open(q, &l, q->argv[1]);
+    int rc = serve__list_read(q, &l, q->argv[1]);
     if (rc == CARET_OK)
         rc = read_index(q, 2, &l, &index);
     if (rc == CARET_NONE || (rc == CARET_OK && (index < 0 || index >= serve__list_len(&l))))
@@ -438,7 +443,7 @@ int serve__cmd_lrange(struct serve__call *q)
     int64_t start, end;
     int rc = read_range(q, &start, &end);
     if (rc == CARET_OK)
-        rc = serve__list_open(q, &l, q->argv[1]);
+        rc = serve__list_read(q, &l, q->argv[1]);
     if (rc != CARET_OK)
         return rc == CARET_NONE ? serve__array(q, 0) : rc;
     int64_t n = cut_range(&start, &end, serve__list_len(&l));

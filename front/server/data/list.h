@@ -22,8 +22,10 @@ struct serve__list {
     int64_t first;
 };
 
-/* Open to read, or to change: as serve__key_open() and serve__key_change() of a list. */
+/* Open to look into, to read, or to change: as serve__key_open(), serve__key_read() and serve__key_change() of a
+ * list. */
 int serve__list_open(struct serve__call *q, struct serve__list *l, caret_slice name);
+int serve__list_read(struct serve__call *q, struct serve__list *l, caret_slice name);
 int serve__list_change(struct serve__call *q, struct serve__list *l, caret_slice name);
 
 /* Write the header after a change; an empty list is deleted, which is told. */

@@ -81,7 +81,7 @@ int serve__cmd_lpos(struct serve__call *q)
     size_t n = 0;
     int rc = read_lpos(q, &o);
     if (rc == CARET_OK)
-        rc = serve__list_open(q, &l, q->argv[1]);
+        rc = serve__list_read(q, &l, q->argv[1]);
     if (rc != CARET_OK && rc != CARET_NONE)
         return rc;
     size_t place = o.count >= 0 ? serve__open(q) : 0;

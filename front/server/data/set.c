@@ -45,10 +45,8 @@ static int is_member(struct serve__call *q)
     struct serve__key k;
     caret_slice value;
     int rc = serve__field_open(q, &k, q->argv[1], SERVE__SETTYPE, q->argv[2], &value);
-    if (rc != CARET_OK && rc != CARET_NONE)
-        return rc;
-    serve__key_seen(q, k.exists);
-    return serve__integer(q, rc == CARET_OK);
+    serve__key_seen(q, rc, &k);
+    return rc == CARET_OK || rc == CARET_NONE ? serve__integer(q, rc == CARET_OK) : rc;
 }
 
 /* One operation of the engine, unless the member has an odd name. */

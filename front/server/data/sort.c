@@ -97,7 +97,7 @@ static int look_up(struct serve__call *q, caret_slice pattern, caret_slice eleme
     if (b->failed)
         return CARET_E_NOMEM;
     caret_slice name = {b->data, b->len}, sub = {arrow + 2, field ? (size_t)(end - arrow - 2) : 0};
-    int rc = serve__key_open(q, &k, name, field ? SERVE__HASH : SERVE__STRING);
+    int rc = serve__key_read(q, &k, name, field ? SERVE__HASH : SERVE__STRING);
     if (rc == CARET_OK && field)
         rc = serve__field_get(q, &k, sub, value);
     else if (rc == CARET_OK)
@@ -179,7 +179,7 @@ static int load_list(struct serve__call *q, struct sorting *s)
 static int load(struct serve__call *q, struct sorting *s)
 {
     struct serve__key k;
-    int rc = serve__key_open(q, &k, q->argv[1], SERVE__ANY);
+    int rc = serve__key_read(q, &k, q->argv[1], SERVE__ANY);
     s->type = k.type;
     if (rc != CARET_OK)
         return rc == CARET_NONE ? CARET_OK : rc;

@@ -56,7 +56,7 @@ int serve__cmd_get(struct serve__call *q)
         return serve__atomic(q, answer_string);
     if (rc != CARET_OK && rc != CARET_NONE)
         return rc;
-    serve__key_seen(q, rc == CARET_OK);
+    serve__key_looked(q, rc == CARET_OK);
     return rc == CARET_OK ? serve__bulk(q, value.data, value.len) : serve__null(q);
 }
 
@@ -176,7 +176,7 @@ static int set_key(struct serve__call *q)
     if (rc == CARET_OK)
         rc = serve__key_change(q, &k, q->argv[1], SERVE__ANY);
     if (rc == CARET_OK && (o.flags & GET))
-        rc = answer_old(q, &k);
+        rc = serve__key_seen(q, answer_old(q, &k), &k);
     if (rc != CARET_OK)
         return rc;
     if (((o.flags & NX) && k.exists) || ((o.flags & XX) && !k.exists))
@@ -255,7 +255,7 @@ int serve__cmd_psetex(struct serve__call *q)
 int serve__cmd_getset(struct serve__call *q)
 {
     struct serve__key k;
-    int rc = serve__key_change(q, &k, q->argv[1], SERVE__STRING);
+    int rc = serve__key_seen(q, serve__key_change(q, &k, q->argv[1], SERVE__STRING), &k);
     if (rc == CARET_OK)
         rc = answer_old(q, &k);
     return rc == CARET_OK ? store(q, &k, q->argv[2], 0) : rc;
@@ -264,7 +264,7 @@ int serve__cmd_getset(struct serve__call *q)
 int serve__cmd_getdel(struct serve__call *q)
 {
     struct serve__key k;
-    int rc = serve__key_change(q, &k, q->argv[1], SERVE__STRING);
+    int rc = serve__key_seen(q, serve__key_change(q, &k, q->argv[1], SERVE__STRING), &k);
     if (rc == CARET_OK)
         rc = answer_old(q, &k);
     if (rc != CARET_OK || !k.exists)
@@ -282,7 +282,7 @@ int serve__cmd_getex(struct serve__call *q)
     int64_t expiry = 0;
     int rc = read_set_options(q, 2, true, &o);
     if (rc == CARET_OK)
-        rc = serve__key_change(q, &k, q->argv[1], SERVE__STRING);
+        rc = serve__key_seen(q, serve__key_change(q, &k, q->argv[1], SERVE__STRING), &k);
     if (rc == CARET_OK && k.exists)
         rc = serve__expiry_time(q, &o.expiry, &expiry);
     if (rc == CARET_OK)

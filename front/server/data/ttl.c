@@ -96,7 +96,7 @@ int serve__cmd_pexpireat(struct serve__call *q)
 static int answer_time(struct serve__call *q, bool seconds, bool absolute)
 {
     struct serve__key k;
-    int rc = serve__key_open(q, &k, q->argv[1], SERVE__ANY);
+    int rc = serve__key_read(q, &k, q->argv[1], SERVE__ANY);
     if (rc == CARET_NONE)
         return serve__integer(q, -2);
     if (rc != CARET_OK || k.expiry == 0)

@@ -296,17 +296,21 @@ int serve__key_open(struct serve__call *q, struct serve__key *k, caret_slice nam
     return type == SERVE__ANY || type == k->type ? CARET_OK : SERVE__E_TYPE;
 }
 
-void serve__key_seen(struct serve__call *q, bool hit)
+void serve__key_looked(struct serve__call *q, bool hit)
 {
     serve__add(hit ? &q->w->stats->hits : &q->w->stats->misses, 1);
 }
 
+int serve__key_seen(struct serve__call *q, int rc, const struct serve__key *k)
+{
+    if (rc == CARET_OK || rc == CARET_NONE || rc == SERVE__E_TYPE)
+        serve__key_looked(q, k->exists);
+    return rc;
+}
+
 int serve__key_read(struct serve__call *q, struct serve__key *k, caret_slice name, enum serve__type type)
 {
-    int rc = serve__key_open(q, k, name, type);
-    if (rc == CARET_OK || rc == CARET_NONE)
-        serve__key_seen(q, rc == CARET_OK);
-    return rc;
+    return serve__key_seen(q, serve__key_open(q, k, name, type), k);
 }
 
 int serve__key_open2(struct serve__call *q, struct serve__key *k, caret_slice name, enum serve__type type,

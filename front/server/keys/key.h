@@ -82,9 +82,12 @@ int serve__key_node(struct serve__call *q, caret_node_buf *node, caret_slice nam
  * k->exists is false.  SERVE__E_TYPE, and what caret_get() says. */
 int serve__key_open(struct serve__call *q, struct serve__key *k, caret_slice name, enum serve__type type);
 
-/* The same for a command that reads: whether the key was there is counted (keyspace_hits, keyspace_misses). */
+/* The same for what Redis looks up as a reader, also in a command that writes: whether the key was there, of whatever
+ * type, is counted (keyspace_hits, keyspace_misses). */
 int serve__key_read(struct serve__call *q, struct serve__key *k, caret_slice name, enum serve__type type);
-void serve__key_seen(struct serve__call *q, bool hit);
+/* Count it, after a look for k that returned rc: rc. */
+int serve__key_seen(struct serve__call *q, int rc, const struct serve__key *k);
+void serve__key_looked(struct serve__call *q, bool hit);
 
 /* The same, and the value of a node below it, both by one look: *value has no data if that has none. k->node
  * is made already. */

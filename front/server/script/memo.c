@@ -113,7 +113,7 @@ static int get(struct serve__memo *m, struct serve__call *q)
         return rc;
     if (rc == CARET_NONE)
         note_missed(m, q);
-    serve__key_seen(q, true);
+    serve__key_looked(q, true);
     return rc == CARET_OK ? serve__bulk(q, value.data, value.len) : serve__null(q);
 }
 

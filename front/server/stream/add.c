@@ -168,7 +168,7 @@ int serve__cmd_xadd(struct serve__call *q)
 int serve__cmd_xlen(struct serve__call *q)
 {
     struct serve__key k;
-    int rc = serve__key_open(q, &k, q->argv[1], SERVE__STREAM);
+    int rc = serve__key_read(q, &k, q->argv[1], SERVE__STREAM);
     return rc == CARET_OK || rc == CARET_NONE ? serve__integer(q, (int64_t)k.count) : rc;
 }
 

@@ -19,7 +19,7 @@ struct claim {
 static int open_both(struct serve__call *q, struct claim *o)
 {
     o->seen = false;
-    int rc = serve__stream_open(q, &o->x, q->argv[1]);
+    int rc = serve__stream_read(q, &o->x, q->argv[1]);
     if (rc == CARET_OK)
         rc = serve__group_open(q, &o->x, &o->g, q->argv[2]);
     if (rc == CARET_NONE)

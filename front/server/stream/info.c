@@ -58,7 +58,7 @@ int serve__cmd_xinfo_groups(struct serve__call *q)
     struct serve__group g;
     struct serve__names i;
     size_t n = 0;
-    int rc = serve__stream_open(q, &x, q->argv[2]);
+    int rc = serve__stream_read(q, &x, q->argv[2]);
     if (rc == CARET_NONE)
         return SERVE__E_NOKEY;
     size_t place = serve__open(q);
@@ -92,7 +92,7 @@ int serve__cmd_xinfo_consumers(struct serve__call *q)
     struct serve__consumer c;
     struct serve__names i;
     size_t n = 0;
-    int rc = serve__stream_open(q, &x, q->argv[2]);
+    int rc = serve__stream_read(q, &x, q->argv[2]);
     if (rc == CARET_NONE)
         return SERVE__E_NOKEY;
     if (rc == CARET_OK && (rc = serve__group_open(q, &x, &g, q->argv[3])) == CARET_NONE)
@@ -286,7 +286,7 @@ int serve__cmd_xinfo_stream(struct serve__call *q)
 {
     struct serve__stream x;
     int64_t most = 10;
-    int rc = serve__stream_open(q, &x, q->argv[2]);
+    int rc = serve__stream_read(q, &x, q->argv[2]);
     if (rc != CARET_OK)
         return rc == CARET_NONE ? SERVE__E_NOKEY : rc;
     if (q->argc == 3)

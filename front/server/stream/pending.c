@@ -6,7 +6,7 @@
 /* Open stream and group of arguments 1 and 2.  CARET_NONE: one is not there. */
 static int open_both(struct serve__call *q, struct serve__stream *x, struct serve__group *g)
 {
-    int rc = serve__stream_open(q, x, q->argv[1]);
+    int rc = serve__stream_read(q, x, q->argv[1]);
     return rc == CARET_OK ? serve__group_open(q, x, g, q->argv[2]) : rc;
 }
 

@@ -35,7 +35,7 @@ static int range(struct serve__call *q, bool back)
         most = most < 0 ? 0 : most;
     }
     if (rc == CARET_OK)
-        rc = serve__stream_open(q, &x, q->argv[1]);
+        rc = serve__stream_read(q, &x, q->argv[1]);
     if (rc == CARET_NONE)
         return serve__array(q, 0);
     if (rc == CARET_OK && most == 0)

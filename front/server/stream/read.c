@@ -153,7 +153,7 @@ static int look_again(struct serve__call *q, const struct request *o, int rc)
 
 static int open_source(struct serve__call *q, const struct request *o, int i, struct source *from)
 {
-    int rc = look_again(q, o, serve__stream_open(q, &from->x, q->argv[o->keys + i]));
+    int rc = look_again(q, o, serve__stream_read(q, &from->x, q->argv[o->keys + i]));
     from->there = rc == CARET_OK;
     if (rc != CARET_OK && (rc != CARET_NONE || q->ready != NULL))
         return rc;
@@ -298,7 +298,7 @@ static int wait_for_them(struct serve__call *q, const struct request *o)
         struct serve__stream x;
         if (argv[i].len != 1 || *argv[i].data != '$')
             continue;
-        int rc = serve__stream_open(q, &x, argv[i - o->n]);
+        int rc = serve__stream_read(q, &x, argv[i - o->n]);
         if (rc != CARET_OK && rc != CARET_NONE)
             return rc;
         argv[i] = (caret_slice){text, serve__id_text(text, rc == CARET_OK ? x.last : SERVE__ID_MIN)};

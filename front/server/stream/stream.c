@@ -32,6 +32,11 @@ int serve__stream_open(struct serve__call *q, struct serve__stream *x, caret_sli
     return rc == CARET_OK ? load_state(x) : rc;
 }
 
+int serve__stream_read(struct serve__call *q, struct serve__stream *x, caret_slice name)
+{
+    return serve__key_seen(q, serve__stream_open(q, x, name), &x->k);
+}
+
 int serve__stream_change(struct serve__call *q, struct serve__stream *x, caret_slice name)
 {
     int rc = serve__key_change(q, &x->k, name, SERVE__STREAM);

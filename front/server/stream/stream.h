@@ -39,8 +39,9 @@ struct serve__stream {
     uint32_t closed, groups;
 };
 
-/* As serve__key_open(), serve__key_change() and serve__key_save(). */
+/* As serve__key_open(), serve__key_read(), serve__key_change() and serve__key_save(). */
 int serve__stream_open(struct serve__call *q, struct serve__stream *x, caret_slice name);
+int serve__stream_read(struct serve__call *q, struct serve__stream *x, caret_slice name);
 int serve__stream_change(struct serve__call *q, struct serve__stream *x, caret_slice name);
 int serve__stream_save(struct serve__call *q, struct serve__stream *x);
 

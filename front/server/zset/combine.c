@@ -35,7 +35,7 @@ static int open_sources(struct serve__call *q, struct combination *c)
         struct source *s = &c->source[i];
         s->weight = 1;
         s->order = i;
-        int rc = serve__key_open(q, &s->k, q->argv[c->numkeys_at + 1 + i], SERVE__ANY);
+        int rc = serve__key_read(q, &s->k, q->argv[c->numkeys_at + 1 + i], SERVE__ANY);
         if (rc != CARET_OK && rc != CARET_NONE)
             return rc;
         if (rc == CARET_OK && s->k.type != SERVE__ZSET && s->k.type != SERVE__SETTYPE)

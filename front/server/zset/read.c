@@ -10,6 +10,7 @@ static int score_of(struct serve__call *q, struct serve__key *k, caret_slice nam
 {
     caret_slice value;
     int rc = serve__field_open(q, k, q->argv[1], SERVE__ZSET, name, &value);
+    serve__key_seen(q, rc, k);
     return rc == CARET_OK && !serve__zscore_read(value, score) ? CARET_E_CORRUPT : rc;
 }
 
