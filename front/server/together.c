@@ -4,7 +4,8 @@
  * A commit costs more than what most commands change.  So commands with the flags `write` and `fast` that came
  * together are run in one transaction, each in a savepoint of it: each is as atomic as it was, and what it
  * answers is sent after the commit.  Those that are the same command about the same key are one change even: row.h.
- *   Commands that count the same key are one operation of the engine, without a transaction.
+ *   Commands that count the same key are one operation of the engine, without a transaction; those that ask for
+ * ranks of the same sorted set look for all of them at once.
  *   Where a client waits for a key nothing may come between a push and it, so commands are run one by one then.
  * So they are if the transaction fails as a whole, as each alone may not.
  */
@@ -162,17 +163,22 @@ static void count_together(struct together *t)
     serve__events_send(&w->run);
 }
 
-/* The command i, if it is one that counts, with the arguments that it is to have. */
-static const struct serve__command *counter(const struct serve__pipeline *p, unsigned i)
+/* What runs a row of such commands by itself, without together's transaction; NULL: nothing does. */
+static serve__run *alone_row_of(const struct serve__command *cmd)
 {
-    const struct serve__command *cmd = serve__command_ahead(p, i);
-    if (cmd == NULL || cmd->arity != p->argc[i])
-        return NULL;
     serve__run *run = cmd->run;
     return run == serve__cmd_incr || run == serve__cmd_incrby || run == serve__cmd_decr ||
                    run == serve__cmd_decrby
-               ? cmd
-               : NULL;
+               ? serve__count_row
+           : run == serve__cmd_zrank || run == serve__cmd_zrevrank ? serve__zrank_row
+                                                                   : NULL;
+}
+
+/* The command i, if there is such a row of it, with the arguments that it is to have. */
+static const struct serve__command *of_a_row(const struct serve__pipeline *p, unsigned i)
+{
+    const struct serve__command *cmd = serve__command_ahead(p, i);
+    return cmd != NULL && cmd->arity == p->argc[i] && alone_row_of(cmd) != NULL ? cmd : NULL;
 }
 
 static void begin_together(struct together *t, struct serve__worker *w, struct serve__conn *c,
@@ -187,23 +193,23 @@ static void begin_together(struct together *t, struct serve__worker *w, struct s
     t->q.mark = serve__reply_mark(&c->reply);
 }
 
-/* Commands from i on that count one key: how many were run as one. */
-static unsigned count_one_key(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p,
-                              unsigned i)
+/* Commands from i on that count one key, or ask for ranks in one: how many were run as one. */
+static unsigned run_one_key(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p,
+                            unsigned i)
 {
-    const struct serve__command *cmd = i >= p->alone && i + 1 < p->n ? counter(p, i) : NULL;
-    if (cmd == NULL || counter(p, i + 1) != cmd || !serve__same_key(p, i + 1))
+    const struct serve__command *cmd = i >= p->alone && i + 1 < p->n ? of_a_row(p, i) : NULL;
+    if (cmd == NULL || of_a_row(p, i + 1) != cmd || !serve__same_key(p, i + 1))
         return 0;
     struct together t;
     struct serve__row_of row;
     begin_together(&t, w, c, p, i);
-    while (i + t.n < p->n && counter(p, i + t.n) == cmd)
+    while (i + t.n < p->n && of_a_row(p, i + t.n) == cmd)
         t.cmd[t.n++] = cmd;
     gather(&t, 0, &row);
     t.n = row.n;
     call_of(&t, 0, &row.q);
     uint64_t begin = serve__measure_begin(w);
-    if (serve__count_row(&row.q) != CARET_OK) {
+    if (alone_row_of(cmd)(&row.q) != CARET_OK) {
         p->alone = i + t.n;
         return 0;
     }
@@ -221,7 +227,7 @@ static bool two_small_changes(const struct serve__pipeline *p, unsigned i)
 unsigned serve__together(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p,
                          unsigned i)
 {
-    unsigned n = w->config.n[SERVE__CFG_maxmemory] == 0 ? count_one_key(w, c, p, i) : 0;
+    unsigned n = w->config.n[SERVE__CFG_maxmemory] == 0 ? run_one_key(w, c, p, i) : 0;
     if (n > 0 || !two_small_changes(p, i) || serve__anybody_blocked(w) ||
         w->config.n[SERVE__CFG_maxmemory] != 0)
         return n;

@@ -29,6 +29,11 @@ local makers = {
     function(k)
         return {any({"ZADD", "ZREM"}), "z" .. k, any({"1", "nx", "m2", "nan"}), any({"m1", "m3"})}
     end,
+    function(k)
+        return {any({"ZRANK", "ZRANK", "ZREVRANK", "zrank"}), any({"z", "z", "z", ""}) .. k,
+            any({"m1", "m2", "m3", "a", "", ("long"):rep(80)})}
+    end,
+    function(k) return {"ZRANK", "z" .. k, any({"m1", "m2"}), any({"m1", "WITHSCORE"})} end,
     function(k) return {any({"ZRANGE", "ZREVRANGE"}), "z" .. k, "0", "-1", "WITHSCORES"} end,
     function(k) return {any({"HLEN", "HVALS"}), "h" .. k} end,
     function(k) return {any({"SCARD", "SMEMBERS"}), "s" .. k} end,
@@ -64,6 +69,31 @@ case("a pipeline is answered as one command after the other", function(c)
     math.randomseed(16)
     for _ = 1, 60 do check.alike(c, other, commands()) end
     other:close()
+end)
+
+case("ranks in a large set that are asked for in a pipeline are counted as single ones are", function(c)
+    local add, ask = {"ZADD", "z"}, {}
+    for i = 1, 3000 do
+        add[#add + 1] = tostring(math.floor(i / 3))
+        add[#add + 1] = "m" .. i
+    end
+    c(unpack(add))
+    local bytes = ""
+    for i = 1, 3001, 7 do
+        ask[#ask + 1] = i
+        bytes = bytes .. resp.encode("ZRANK", "z", "m" .. i)
+    end
+    c("CONFIG", "RESETSTAT")
+    c:send(bytes)
+    local ranks = {}
+    for k in ipairs(ask) do ranks[k] = c:read() end
+    local hits = c("INFO", "stats"):match("keyspace_hits:(%d+)")
+    is(hits, tostring(#ask))
+    is(c("INFO", "commandstats"):match("cmdstat_zrank:calls=(%d+)"), tostring(#ask))
+    local all = c("ZRANGE", "z", "0", "-1")
+    local at = {}
+    for rank, name in ipairs(all) do at[name] = rank - 1 end
+    for k, i in ipairs(ask) do is(ranks[k], at["m" .. i] or resp.null) end
 end)
 
 case("two that push in pipelines lose nothing", function(c)

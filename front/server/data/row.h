@@ -5,6 +5,7 @@
  * tells what it changed, as if it were alone.  What goes wrong is of none of them: the row is undone as a whole, and
  * each is run by itself (together.c).
  *   INCR and its kin need no transaction for that: one operation of the engine adds all their steps.
+ *   ZRANKs are one reading transaction.
  */
 #ifndef CARET_SERVER_ROW_H
 #define CARET_SERVER_ROW_H
@@ -28,5 +29,9 @@ int serve__zset_row(struct serve__call *q);
 /* Of INCR, DECR, INCRBY or DECRBY, without a transaction.  CARET_OK; any other code: nothing was done, as a step is
  * none, steps are of either sign, the value is not a number, or the sum overflows. */
 int serve__count_row(struct serve__call *q);
+
+/* Of ZRANK or ZREVRANK.  CARET_OK; any other code: nothing was answered, as there is no such set, or a member's name is
+ * empty or long. */
+int serve__zrank_row(struct serve__call *q);
 
 #endif

@@ -39,7 +39,7 @@ size_t serve__zentry(char entry[SERVE__ZENTRY_MAX], double score, caret_slice na
 
 /* ------------------------------------------------------------------ index */
 
-static int entry_node(const struct serve__key *k, caret_node_buf *n, caret_slice entry)
+int serve__zentry_node(const struct serve__key *k, caret_node_buf *n, caret_slice entry)
 {
     int rc = caret_node_child(&n->node, sizeof *n, &k->node.node, "", 0);
     return rc == CARET_OK ? caret_node_child(&n->node, sizeof *n, &n->node, entry.data, entry.len) : rc;
@@ -78,14 +78,14 @@ static int index_add(struct serve__call *q, const struct serve__key *k, const st
                      caret_slice name)
 {
     caret_node_buf n;
-    int rc = entry_node(k, &n, c->entry);
+    int rc = serve__zentry_node(k, &n, c->entry);
     return rc == CARET_OK ? put_entry(q, &n, score, name) : rc;
 }
 
 static int index_remove(struct serve__call *q, const struct serve__key *k, const struct change *c)
 {
     caret_node_buf n;
-    int rc = entry_node(k, &n, c->entry);
+    int rc = serve__zentry_node(k, &n, c->entry);
     return rc == CARET_OK ? caret_delete(q->s, &n.node) : rc;
 }
 

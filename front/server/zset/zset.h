@@ -60,6 +60,8 @@ bool serve__zscore_read(caret_slice value, double *score);
 
 /* The subscript of a member in the index. */
 size_t serve__zentry(char entry[SERVE__ZENTRY_MAX], double score, caret_slice name);
+/* The node of it; nothing is read. */
+int serve__zentry_node(const struct serve__key *k, caret_node_buf *n, caret_slice entry);
 
 /* The set becomes a large one if it gets so many members, or such a long one, that Redis makes it one. */
 void serve__zset_grow(struct serve__call *q, struct serve__key *k, uint64_t count, size_t longest);
