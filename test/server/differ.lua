@@ -17,7 +17,8 @@
 -- With DIFFER_HISTORY in the environment a difference is told with all that was sent before it.
 -- A connection that a server ends is made anew; the other has to end as well.
 --
--- Every second sequence is sent as pipelines, but of a topic with `alone`.
+-- Three of four sequences are sent as pipelines, but of a topic with `alone`: a third of these as they are,
+-- a third in MULTI, and a third by scripts.
 --
 -- A topic with `messages` compares pushes too: those that come with the answer, up to that of a PING, in any
 -- order, and apart from them the answers. A template is one command or several there, with a word `;`
@@ -270,6 +271,7 @@ local function compare(topic, words, what, a, b)
     return false
 end
 
+local plain_topic = {hidden = {}, unordered = {}}
 local function same(topic, words, what)
     return compare(topic, words, what, ask(topic, words, what:match("RESP(%d)") or "2"))
 end
@@ -295,6 +297,85 @@ local function same_together(topic, list, what)
     while fine and i < #list do
         i = i + 1
         fine = compare(topic, list[i], what .. ", pipelined", a[i], b[i])
+    end
+    if ended then connect() end
+    return fine and not ended
+end
+
+-- The place after the answer that begins at `at`.
+local function after(bytes, at)
+    local kind, n, from = bytes:match("^([*~%%$=])(%d+)\r\n()", at)
+    if not kind then return bytes:match("^[^\r]*\r\n()", at) end
+    if kind == "$" or kind == "=" then return from + n + 2 end
+    for _ = 1, kind == "%" and 2 * n or n do from = after(bytes, from) end
+    return from
+end
+
+-- In MULTI: the answers of EXEC one by one; nil if it has none.
+local function elements(frame)
+    local n, at = frame:match("^%*(%d+)\r\n()")
+    if not n then return nil end
+    local t = {}
+    for i = 1, n do
+        local from = at
+        at = after(frame, from)
+        t[i] = frame:sub(from, at - 1)
+    end
+    return t
+end
+
+-- What ends MULTI, or can't be in it as it is elsewhere, or changes what is answered from then on.
+local not_in_multi = {multi = true, exec = true, discard = true, watch = true, reset = true, hello = true}
+
+local function same_in_multi(topic, list, what)
+    local all = {{"MULTI"}}
+    for _, words in ipairs(list) do
+        if not not_in_multi[words[1]:lower()] then all[#all + 1] = words end
+    end
+    all[#all + 1] = {"EXEC"}
+    local a, b = ask_many(ours, all), ask_many(theirs, all)
+    local ended = a[#all] == "ended" or b[#all] == "ended"
+    local x, y = elements(a[#all]), elements(b[#all])
+    local fine, k, queued = true, 0, "+QUEUED\r\n"
+    what = what .. ", in MULTI"
+    for i, words in ipairs(all) do
+        if not fine then break end
+        if x and y and a[i] == queued and b[i] == queued then
+            k = k + 1
+            fine = compare(topic, words, what, x[k] or "nothing", y[k] or "nothing")
+        elseif not x or not y or i < #all then
+            fine = compare(plain_topic, words, what, a[i], b[i])
+        end
+    end
+    if ended then connect() end
+    return fine and not ended
+end
+
+-- Each by a script, whose error is its answer, in RESP2 or RESP3.
+local by_script = {
+    "return redis.call(unpack(ARGV))", "return redis.pcall(unpack(ARGV))",
+    "redis.setresp(3) return redis.call(unpack(ARGV))",
+    "local a = redis.pcall(unpack(ARGV)) return type(a) == 'table' and a.err or a",
+}
+-- Maps and sets of RESP3 are tables of Lua, whose order is any.
+local function lines_of(bytes)
+    local t = {}
+    for line in bytes:gmatch("[^\n]*\n?") do t[#t + 1] = line end
+    table.sort(t)
+    return table.concat(t)
+end
+
+local function same_in_scripts(topic, list, what)
+    local all, script = {}, any(by_script)
+    for i, words in ipairs(list) do all[i] = {"EVAL", script, "0", unpack(words)} end
+    local a, b = ask_many(ours, all), ask_many(theirs, all)
+    local ended, fine, i = a[#list] == "ended" or b[#list] == "ended", true, 0
+    while fine and i < #list do
+        i = i + 1
+        local x, y = a[i], b[i]
+        local tables = script:find("setresp", 1, true)
+        if tables and (lines_of(x) == lines_of(y) or list[i][1]:lower() == "xinfo") then x = y end
+        fine = compare(topic, list[i], what .. ", by " .. script, x, y)
     end
     if ended then connect() end
     return fine and not ended
@@ -380,6 +461,8 @@ local function made_up_pipeline(topic)
     return list
 end
 
+local ways = {false, same_together, same_in_multi, same_in_scripts}
+
 -- One sequence of commands on empty databases; stops at the first difference.
 local function sequence(topic, name, round)
     local protocol = tostring(math.random(2, 3))
@@ -389,7 +472,7 @@ local function sequence(topic, name, round)
         c("RESET")
         c("CONFIG", "SET", "maxmemory", "0", "timeout", "0", "hash-max-listpack-entries", "512",
             "hash-max-listpack-value", "64", "set-max-intset-entries", "512", -- a topic sets them
-            "hz", "10") -- with 1 redis-server notices up to a second late that a time is over
+            "hz", "500") -- redis-server notices so often in a second that a time is over
         c("FLUSHALL")
         if topic.before then topic.before(c) end
         c("HELLO", protocol)
@@ -398,11 +481,11 @@ local function sequence(topic, name, round)
         listen(topic, check.connect(), our_second, protocol)
         listen(topic, assert(resp.connect(os.getenv("REDIS_SOCKET"))), their_second, protocol)
     end
-    local pipelined = not topic.messages and not topic.alone and math.random(2) == 1
-    for step = 1, pipelined and 6 or 60 do
+    local way = not topic.messages and not topic.alone and ways[math.random(4)]
+    for step = 1, way and 6 or 60 do
         local what = ("%s, seed %d, round %d, step %d, RESP%s"):format(name, seed, round, step, protocol)
-        if pipelined then
-            if not same_together(topic, made_up_pipeline(topic), what) then return end
+        if way then
+            if not way(topic, made_up_pipeline(topic), what) then return end
         elseif not same(topic, made_up(topic, any(topic)), what) then
             return
         end
