@@ -97,6 +97,7 @@ function TestCache:test_what_expired_is_not_there()
     lu.assertEquals({cache:ttl "a"}, {nil, "not found"})
     lu.assertEquals(sorted(cache:get_keys()), "b c")
     lu.assertEquals({cache:flush_expired(), cache:flush_expired()}, {1, 0})
+    lu.assertEquals(select("#", cache:get_stale "a"), 1)
     lu.assertNil((cache:get_stale "a"))
     now = now + 1e9
     lu.assertEquals({cache:get "b", cache:get "c"}, {nil, "x"})

@@ -84,6 +84,7 @@ is 0 '{"node":["^count"],"value":"1.5"}' incr '^count' .5 --json
 is 0 '{"node":["^count"],"value":1}' incr '^count' -.5 --json
 is 0 '{"node":["^count"],"data":1}' data '^count' --json
 fails 2 "no command 'gte' (did you mean 'get'?)" gte '^count'
+fails 2 "no command 'GET' (did you mean 'get'?)" GET '^count'
 fails 2 "no command 'mumble';" mumble
 fails 2 "no command 'x';" x
 fails 2 "there is no command 'retsore' (did you mean 'restore'?)" help retsore

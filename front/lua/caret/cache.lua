@@ -330,7 +330,8 @@ end
 --- The value, expired or not, as long as nobody removed it; nil, and whether it has expired.
 function Cache:get_stale(key)
     local raw = self.entries(key_of(key)).__
-    if raw then return value_of(raw), nil, expiry_of(raw) <= now_of(self) end
+    if not raw then return nil end
+    return value_of(raw), nil, expiry_of(raw) <= now_of(self)
 end
 
 --- Add to a number; where there is none, to init, which then lives for init_ttl seconds.

@@ -86,7 +86,7 @@ end
 -- hyphens of options tell nothing: -x and -a have no letter in common.
 function command.did_you_mean(text, names)
     local best, least = nil, math.max(1, #text // 3) + 1
-    text = text:sub(1, 40):gsub("^%-+", "")
+    text = text:sub(1, 40):gsub("^%-+", ""):lower()
     for _, option in ipairs(names) do
         local name = option:gsub("^%-+", "")
         local d = #text > 1 and name:sub(1, #text) == text and 0 or distance(text, name)
