@@ -139,6 +139,15 @@ class Functions(unittest.TestCase):
                 call()
             self.assertEqual(e.exception.code(), getattr(yottadb, "YDB_ERR_" + code))
 
+    def test_zstatus_is_the_last_error(self):
+        with self.assertRaises(yottadb.YDBError) as e:
+            yottadb.get("a b")
+        self.assertEqual(yottadb.get("$ZSTATUS"), str(e.exception).encode())
+        yottadb.set("^t", (), "1")                      # what goes well leaves it alone
+        self.assertIn(b"INVVARNAME", yottadb.get("$zstatus"))
+        yottadb.set("$ZSTATUS", (), "none")
+        self.assertEqual(yottadb.get("$ZSTATUS"), b"none")
+
     def test_errors(self):
         for code, call in ((yottadb.YDB_ERR_INVVARNAME, lambda: yottadb.get("a b")),
                            (yottadb.YDB_ERR_INVSVN, lambda: yottadb.get("$none")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 
 YDB_RELEASE = 206
 YDB_OK, YDB_INT_MAX, YDB_NOTTP = 0, 0x7FFFFFFF, 0
@@ -110,12 +111,26 @@ def message(number: int) -> str:
     return "%%YDB-%s-%s, %s" % (letter(abs(number)), *found)
 
 
+_last = threading.local()  # .text is $ZSTATUS
+
+
+def zstatus() -> str:
+    """The text of the thread's last error, or what was set instead."""
+    text: str = getattr(_last, "text", "")
+    return text
+
+
+def set_zstatus(text: str) -> None:
+    _last.text = text
+
+
 def error(name: str, *operands: object, also: str = "") -> YDBError:
-    """A YDBError of this name; operands stand where !AD and the like do."""
+    """A YDBError of this name, for $ZSTATUS too; operands stand where !AD and the like do."""
     number = -NUMBER[name]
     rest = iter(operands)
     text = re.sub(r"!(AD|AZ|UL|UJ|SL|SJ|@UQ|XL|XJ)", lambda m: str(next(rest, "")), message(number))
-    return YDBError("%d,(SimpleAPI),%s%s" % (number, text, also))
+    set_zstatus("%d,(SimpleAPI),%s%s" % (number, text, also))
+    return YDBError(zstatus())
 
 
 def node_end() -> YDBNodeEnd:

@@ -20,7 +20,8 @@ from . import _locals, _zwr
 from ._errors import (CONSTANTS, NUMBER, YDB_DEL_NODE, YDB_DEL_TREE, YDB_LOCK_MAX_NODES, YDB_MAX_STR,
                       YDB_OK, YDB_TP_RESTART, YDB_TP_ROLLBACK, YDBDeferHandler, YDBError, YDBException,
                       YDBLockTimeoutError, YDBNodeEnd, YDBNotOk, YDBPythonError, YDBTPException, YDBTPRestart,
-                      YDBTPRollback, YDBTPTimeoutError, error, message as message_of, node_end, of_status, timed_out)
+                      YDBTPRollback, YDBTPTimeoutError, error, message as message_of, node_end, of_status, set_zstatus,
+                      timed_out, zstatus)
 
 Text = Union[str, bytes]
 Subs = Optional[Sequence[Text]]
@@ -483,7 +484,7 @@ _SPECIAL: dict[str, Callable[[], Any]] = {
     "TRESTART": lambda: database().restarts() if database().level() else 0,
     "ZCHSET": lambda: "UTF-8" if _utf8() else "M",
     "ZGBLDIR": _path, "ZMAXTPTIME": lambda: _state["maxtptime"],
-    "ZSTATUS": lambda: _state.get("zstatus", ""), "ZUT": lambda: time.time_ns() // 1000,
+    "ZSTATUS": zstatus, "ZUT": lambda: time.time_ns() // 1000,
     "ZVERSION": lambda: _ZVERSION, "ZYRELEASE": lambda: _ZYRELEASE,
 }
 
@@ -526,7 +527,7 @@ def _set_special(name: str, subs: tuple[bytes, ...], value: bytes) -> None:
     elif which == "ZMAXTPTIME":
         _state["maxtptime"] = min(60, int(re.match(rb"\d*", value).group() or 0))  # type: ignore[union-attr]
     elif which == "ZSTATUS":
-        _state["zstatus"] = value.decode("utf-8", "surrogateescape")
+        set_zstatus(value.decode("utf-8", "surrogateescape"))
     else:
         raise error("INVSVN")
 
