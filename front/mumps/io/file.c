@@ -247,9 +247,15 @@ int caret_mumps__io_unlink(const char *path)
     return outcome(unlink(path));
 }
 
-int caret_mumps__io_rename(const char *from, const char *to)
+/* Without `replace` a file that is there stays: a link takes no name that is taken. Errors are those of the link. */
+int caret_mumps__io_rename(const char *from, const char *to, int replace)
 {
-    return outcome(rename(from, to));
+    if (link(from, to) == 0)
+        return outcome(unlink(from));
+    int why = errno;
+    bool can_replace = why == EEXIST && replace;
+    bool no_links = why == EPERM && (replace || access(to, F_OK) != 0);
+    return (can_replace || no_links) && rename(from, to) == 0 ? 0 : -why;
 }
 
 int caret_mumps__io_chmod(int fd, int mode)

@@ -123,12 +123,9 @@ local function rename(d, to, replace)
     if to == d.path then
         return
     end
-    if not replace and C.caret_mumps__io_path_kind(to) > 0 then
-        return B.fail(nil, "RENAMEFAIL", d.path, to)
-    end
-    local rc = C.caret_mumps__io_rename(d.path, to)
+    local rc = C.caret_mumps__io_rename(d.path, to, replace and 1 or 0)
     if rc < 0 then
-        return B.fail_tail(nil, B.strerror(-rc), "RENAMEFAIL", d.path, to)
+        return B.fail_errno(nil, -rc)
     end
     d.path = to
 end

@@ -35,7 +35,7 @@ int caret_mumps__io_kind(int fd);
 int caret_mumps__io_path_kind(const char *path);
 int caret_mumps__io_same(int a, int b);
 int caret_mumps__io_unlink(const char *path);
-int caret_mumps__io_rename(const char *from, const char *to);
+int caret_mumps__io_rename(const char *from, const char *to, int replace);
 int caret_mumps__io_chmod(int fd, int mode);
 int caret_mumps__io_mode(int fd);
 int caret_mumps__io_fifo(const char *path);

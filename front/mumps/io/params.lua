@@ -139,7 +139,9 @@ local function move(d, at, whence)
         B.flush(d)
     end
     d.class.settle(d)
-    C.caret_mumps__io_seek(base, at, whence)
+    if C.caret_mumps__io_seek(base, at, whence) < 0 then -- before the beginning
+        C.caret_mumps__io_seek(base, 0, 0)
+    end
     d.zeof, d.za, d.status = 0, 0, "0"
     d.reading = true
 end
@@ -156,9 +158,9 @@ function record.APPEND(d)
 end
 
 function record.SEEK(d, value)
-    local sign, digits = value:match "^([+-]?)(%d+)"
+    local sign, digits = value:match "^([+-]?)(%d+)$"
     if not sign then
-        return B.fail(d, "DEVPARMNEG")
+        return B.fail(d, "SDSEEKERR", ("SEEK value %s invalid."):format(value == "" and '""' or value))
     end
     local n = tonumber(digits) * (d.fixed and d.width or 1)
     move(d, sign == "-" and -n or n, sign == "" and 0 or 1)

@@ -94,6 +94,11 @@ local items = { [""] = { true, "" }, FULL = { true, "" }, VALUE = { true, "" }, 
     ACCESS_MODE = { 0, "" }, CONCEALED = { 0, "" }, CONFINE = { 0, "" }, MAX_INDEX = { 0, "" },
     NO_ALIAS = { 1, 1 }, TABLE = { 0, "" }, TABLE_NAME = { "", "" }, TERMINAL = { 1, 0 } }
 
+-- Those of which three letters are enough.
+for _, name in ipairs { "FULL", "LENGTH", "TERMINAL", "VALUE" } do
+    for n = 3, #name - 1 do items[name:sub(1, n)] = items[name] end
+end
+
 -- $ZTRNLNM(name,,,,,item): a variable of the environment, or how long it is.
 function S.ztrnlnm(name, _, _, _, _, item)
     local text = str(name)
@@ -103,7 +108,7 @@ function S.ztrnlnm(name, _, _, _, _, item)
     if not told then return B.fail(nil, "BADTRNPARAM", str(item)) end
     if value == "" then return told[2] end
     if told[1] ~= true then return told[1] end
-    return what == "LENGTH" and #value or value
+    return told == items.LENGTH and #value or value
 end
 
 -- $ZSYSLOG(text)
