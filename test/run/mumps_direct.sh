@@ -55,11 +55,57 @@ R n a s a=1
  w "more",!
  q
 END
-printf '%s\n' 'd ^R' 'w a' 'zc' 'w a' 'q' 'w $d(a)' >in
+printf '%s\n' 'd ^R' 'w a' 'q' 'zc' 'w a' 'zsh "s"' 'q' 'zsh "s"' 'zc' 'zg 1' 'w $d(a)' >in
 printf '%s\n' '' '>' '%YDB-I-BREAK, Break instruction encountered' "$tab${tab}At M source location R+1^R" '' '>' 1 \
-    '>' after '%YDB-E-DIVZERO, Attempt to divide by zero' "$tab${tab}At M source location R+3^R" '' '>' 1 '>' '' '>' \
-    0 '>' >want
-direct "BREAK and an error stop where they are; ZCONTINUE and QUIT"
+    '>' '' '>' after '%YDB-E-DIVZERO, Attempt to divide by zero' "$tab${tab}At M source location R+3^R" '' '>' 1 \
+    '>' 'R+3^R    ($ZTRAP)' '    (Direct mode) ' '+1^GTM$DMOD    (Direct mode) ' '' '>' '' '>' \
+    'R+3^R    (Direct mode) ' '+1^GTM$DMOD    (Direct mode) ' '' \
+    '>' '%YDB-E-DIVZERO, Attempt to divide by zero' "$tab${tab}At M source location R+3^R" '' '>' '' '>' 0 '>' >want
+direct "BREAK and an error stop where they are; QUIT ends the line that was entered, ZCONTINUE tries again"
+
+cat >V.m <<'END'
+V() s z=u
+ q 1
+X x "s z=u w 55" w "on",!
+ q
+END
+printf '%s\n' 's $ec=",U1,"' 'w $ec' 's a=$$^V' 's b=1/0' 'q 7' 'w a' 'q 5' 'd X^V' 's u=1' 'zc' \
+    'x "s z=v"' 'w $zs' >in
+error='%YDB-E-LVUNDEF, Undefined local variable'
+unwanted='%YDB-E-NOTEXTRINSIC, QUIT/ZHALT does not return to an extrinsic function: argument not allowed'
+at() { printf '%s\n' "$tab${tab}At M source location $1" '' '>'; }
+{
+    printf '%s\n' '' '>' '%YDB-E-SETECODE, Non-empty value assigned to $ECODE (user-defined error trap)' '' '>' ,U1, \
+        '>' "$error: u"
+    at V^V
+    printf '%s\n' '%YDB-E-DIVZERO, Attempt to divide by zero' '' '>' '' '>' 7 '>' "$unwanted" && at '+1^GTM$DMOD'
+    printf '%s\n' "$error: u" && at X^V
+    printf '%s\n' '' '>' 55on '' '>' "$error: v"
+    at '+1^GTM$DMOD'
+    printf '%s\n' "150373850,+1^GTM\$DMOD,$error: v" '>'
+} >want
+direct "QUIT with a value leaves an extrinsic; \$ECODE can be set; an XECUTE is told by its place"
+
+printf '%s\n' 's $et="zgoto 0"' 's a=$$^V' >in
+printf '%s\n' '' '>' '' '>' >want
+direct "the status of an error whose trap leaves by ZGOTO 0" 218
+printf '%s\n' 's a=$$^V' 'zgoto 0:X^V' 'w 1' >in
+printf '%s\n' '' '>' "$error: u" "$tab${tab}At M source location V^V" '' '>' "$error: u" \
+    "$tab${tab}At M source location X^V" '' '>' 1 '>' >want
+direct "ZGOTO to level 0 leaves the prompts"
+for want in 'x 90' 'y 0' 'z 90'; do
+    cat >E.m <<'END'
+x s $et="s $ec=""""",x=1/0
+ q
+y s $et="s $ec="""" q",x=1/0
+ q
+z s $et="s $ec="""" d y",x=1/0
+ q
+END
+    "$caret" m -run "${want% *}^E" >out 2>&1
+    [ $? = "${want#* }" ] && ! [ -s out ]
+    note $? "the status of a program that a trap ended: $want"
+done
 
 cat >T.m <<'END'
 T b "s z=1 w ""in break"",!"

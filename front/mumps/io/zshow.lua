@@ -70,7 +70,7 @@ function show.S(put)
     local level = require "mumps.runtime.level"
     local stack = level.stack()
     for _, level_of in ipairs(stack) do
-        put(level_of.kind == "XECUTE" and INDIRECT or level_of.place)
+        put(level_of.kind == "XECUTE" and INDIRECT .. level_of.note or level_of.place)
     end
 end
 

@@ -47,8 +47,13 @@ end
 local function base(f, top)
     local n = L.n
     local e = attempt(f, n, top)
+    local left -- the prompt at which it began
     while e and e.control == "goto" and e.level < n and e.fn do
+        left = n == 0 and level.outside ~= ""
         e = attempt(e.fn, n, top)
+    end
+    if left and not e then
+        e = {control = "halt", code = 0}
     end
     if e and e.control == "halt" then
         return true, e
@@ -94,18 +99,50 @@ function M.run_with(label, routine, args, n)
     return e == nil or e.control == "halt", e
 end
 
+-- QUIT with a value at a prompt: that of the extrinsic whose level it is.
+local function quit_with(v)
+    local n = L.n
+    if n == 0 or L.kind[n] ~= frames.kinds["$$"] then
+        local e = errors.object("NOTEXTRINSIC")
+        e.place = level.place()
+        return errors.rethrow(e)
+    end
+    return errors.rethrow{control = "goto", level = n, fn = function()
+        return v
+    end}
+end
+
 -- A line that was entered; nested: within a program, where it is not a level of its own; "error": at one that
--- an error has ended. What it makes NEW stays so until the level ends.
+-- an error has ended. What it makes NEW stays so until the level ends. What leaves the level of a prompt ends
+-- that, too.
 function M.direct(text, nested)
-    return base(function()
+    local left
+    local ok, e = base(function()
         local within = nested and nested ~= "error"
         local f, code = load.line(text, level.running() or load.empty, within and "i" or "x")
         local seen = nested == "error" and level.failed[L.n]
         if seen then
             code.at, code.at_line = seen.code, seen.line
         end
-        f()
+        local done, v, quits = pcall(f)
+        if done and v ~= nil then
+            done, v = pcall(quit_with, v)
+        elseif done and quits and nested == "error" then
+            level.prompts[L.n] = "BREAK" -- its line is what comes next
+        end
+        if not done and nested and type(v) == "table" and v.control == "goto" and v.level <= L.n then
+            left = v
+        elseif not done then
+            if type(v) == "table" then
+                v.typed = v.at_level == L.n
+            end
+            return errors.rethrow(v)
+        end
     end, math.huge)
+    if left then
+        return false, left
+    end
+    return ok, e
 end
 
 function M.stack_lines()

@@ -35,6 +35,7 @@ end
 local function run_out(kind, d, top, ok, v, p)
     local before -- the error that this level's trap is about, or a ZGOTO
     local trapped -- the error alone
+    local ended -- the text of an $ETRAP, without a QUIT
     while true do
         local left = before and before.control and not before.fn and not before.trap -- by ZGOTO, for good
         if ok and trapped and not left and level.handling == d and trap.ecode ~= "" then
@@ -42,6 +43,7 @@ local function run_out(kind, d, top, ok, v, p)
             trapped.trapped = true
             return nil, trapped
         elseif ok and (before == nil or trap.ecode == "" or before.control or before.by_ztrap) then
+            trap.note_exit(d, trapped, left or ended)
             local jumped = before and before.control -- its target is the level's: it has to end as that does
             if (v ~= nil) == (kind == EXTRINSIC) or jumped and (trapped or not before.fn) then
                 break
@@ -67,7 +69,7 @@ local function run_out(kind, d, top, ok, v, p)
         end
         before = e
         trapped = e.m and e or trapped
-        ok, v, p = pcall(f)
+        ok, v, p, ended = pcall(f)
     end
     unwind(top)
     if v == nil and kind == EXTRINSIC then

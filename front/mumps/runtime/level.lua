@@ -214,7 +214,7 @@ function M.locate(e)
     local code, line, in_trap = running(4)
     local last = e.m == "LABELNOTFND" and code and last_line(code) -- where the code of such a GOTO is
     line = last or line
-    e.place = code and place_of(code, line) or ""
+    e.place = code and place_of(code, line) or L.n > 0 and M.outside or ""
     e.code_at, e.line_at, e.at_level, e.in_trap = code, line, L.n, in_trap and L.n
     if e.m then
         note(L.n, e, last and code, last and line)
@@ -307,7 +307,8 @@ function M.stack()
         local direct = l.n == 0 and l.code.kind ~= "routine" and M.outside ~= ""
         local place = direct and M.outside or place_of(l.code, l.line)
         local told = prompts[direct and "BREAK" or M.prompts[l.n]]
-        list[#list + 1] = {place = place .. (told and told[1] or ""), kind = M.kind(l.n),
+        local note = told and told[1] or ""
+        list[#list + 1] = {place = place .. note, note = note, kind = M.kind(l.n),
             source = source_of(l.code, l.line)}
         list[#list + 1] = told and told[2] and {place = told[2], kind = "prompt", source = ""} or nil
     end

@@ -52,10 +52,11 @@ local function report(e)
     return untrapped and e.code and math.max(e.code % 256, 1) or 1
 end
 
--- Of HALT and ZHALT, or of a ZGOTO 0: in a trap it leaves the status of the error.
-local function halted(e)
+-- The exit status of HALT and ZHALT, or of a ZGOTO 0: under $ETRAP that is the status of the error in $ECODE.
+function start.halted(e)
     local trap = require "mumps.runtime.trap"
-    if e.zgoto and trap.ecode ~= "" then return math.max(tonumber(trap.zstatus:match "^%d+") % 256, 1) end
+    local failed = e.in_etrap and trap.ecode ~= "" and trap.zstatus:match "^%d+"
+    if failed then return math.max(tonumber(failed) % 256, 1) end
     local code = e.code or 0
     return code ~= 0 and code % 256 == 0 and 255 or code
 end
@@ -65,8 +66,9 @@ function start.finish(ok, e)
     if not ok and not (e.trapped and e.code) then return report(e) end
     finish()
     if not ok then return math.max((e.exits or e.code) % 256, 1) end
-    if type(e) == "table" and e.control == "halt" then return halted(e) end
-    return 0
+    if type(e) == "table" and e.control == "halt" then return start.halted(e) end
+    local exits = require("mumps.runtime.trap").exits
+    return exits and math.max(exits % 256, 1) or 0
 end
 
 function start.run(text, ...)

@@ -130,26 +130,26 @@ local function home_of(e)
 end
 
 -- The line that failed, once more; of an error that a level above this one passed on, nothing.
-local function retry(e)
+function trap.retry(e)
     local code = e.at_level == L.n and e.code_at
     code = code and (code.whole or code)
-    return code and load.at_line(code, e.line_at)
+    local again = code and load.at_line(code, e.line_at) or trap.nothing
+    return function()
+        e.again = true
+        return again()
+    end
 end
 
 function trap.handler(text, by_ztrap, e)
     local home = home_of(e)
     local f, code = load.line(text, home, "x", by_ztrap and "return F.again()"
-        or "if KD[L.n]==2 then return \"\" end")
+        or "return KD[L.n]==2 and \"\" or nil,nil,true")
     local seen = level.failed[L.n]
     if seen and seen.code.kind == "routine" then
         code.at, code.at_line = seen.code, seen.line
     end
     if by_ztrap then
-        local again = retry(e) or trap.nothing
-        code.again = function()
-            e.again = true
-            return again()
-        end
+        code.again = trap.retry(e)
     end
     return f
 end

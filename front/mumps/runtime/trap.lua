@@ -190,6 +190,9 @@ function M.caught(e, n, before)
     if e.control == "goto" and e.level == n then
         return e.fn or M.nothing, e
     elseif not e.m or n == M.prompt then -- direct mode tells the errors of its line itself
+        if e.m == "SETECODE" and e.at_level == n then
+            M.ecode = with_code(e.ecode)
+        end
         return nil, e
     end
     if before and before.by_exception and e.in_trap == n then -- the level's own trap is there yet
@@ -236,11 +239,17 @@ end
 function M.nothing()
 end
 
+-- A program whose level 0 ends by a trap, not by a QUIT or HALT of its own, has the error as its exit status,
+-- also if $ECODE is empty then.
+function M.note_exit(n, e, by_trap)
+    M.exits = n == 0 and e and by_trap and not e.by_ztrap and e.code or nil
+end
+
 --- Errors and traps as they are when a program begins.
 function M.clear()
     M.etrap, M.ztrap, M.ecode, M.zstatus = "", "B", "", ""
     M.zerror, M.estack = "Unprocessed $ZERROR, see $ZSTATUS", 0
-    level.handling = nil
+    level.handling, M.exits = nil, nil
     level.forget()
 end
 

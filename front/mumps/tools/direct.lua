@@ -4,8 +4,9 @@
 -- level it is at, and leaves the variables; one more, before the first was noticed, ends the process.
 --
 -- `caret m` begins at level 0.  A BREAK has a prompt at the level of the program: ZCONTINUE goes on after
--- it, QUIT leaves the level.  An error that no trap took has a prompt too, while `caret m` has one itself
--- ($ZTRAP is "B"). Lines come from the terminal (lines.lua) or, without one, from the principal device.
+-- it, QUIT with a value leaves an extrinsic, another one ends the line that was entered.  An error that no
+-- trap took has a prompt too, while `caret m` has one itself ($ZTRAP is "B"): ZCONTINUE tries its line again.
+-- Lines come from the terminal (lines.lua) or, without one, from the principal device.
 
 local C = require "mumps.host"
 local call = require "mumps.runtime.call"
@@ -40,7 +41,7 @@ end
 local function report(e, typed)
     local place = e.place or ""
     local text = e.text:gsub(",%%(%u+)%-(%u)%-", "\n%%%1-%2-") -- messages that belong to it
-    if place == "" or place:find("GTM$DMOD", 1, true) or typed then return tell(text) end
+    if place == "" or typed then return tell(text) end
     return tell(text .. "\n\t\tAt M source location " .. place)
 end
 
@@ -93,12 +94,6 @@ local function is_mine(e, name)
     return type(e) == "table" and e.control == name
 end
 
--- Is the line nothing but QUIT?
-local function quits(ast)
-    local cmd = ast.cmds[1]
-    return cmd and #ast.cmds == 1 and cmd[1] == "QUIT" and not cmd[2][1] and not cmd.pc
-end
-
 local function run(text, nested)
     interrupt.drop()
     local ok, e = call.direct(text, nested)
@@ -106,7 +101,7 @@ local function run(text, nested)
     if is_mine(e, "stop") then return report(errors.object "CTRLC") end
     if ok and not is_mine(e, "halt") then return end
     if type(e) ~= "table" or e.control then return e end
-    report(e, e.trapped or e.place == level.place())
+    report(e, e.trapped or e.typed)
 end
 
 -- Lines until one leaves the prompt: what is to be thrown then.
@@ -125,8 +120,6 @@ local function prompt(nested)
         local ast = parse.line(text)
         if ast.errors[1] then
             report_line(text, ast.errors[1])
-        elseif nested and quits(ast) then
-            result = { control = "quit" }
         else
             result = run(text, nested)
             if not nested and is_mine(result, "continue") then result = nil end
@@ -136,13 +129,12 @@ local function prompt(nested)
     return result
 end
 
--- A prompt at the level of now, by "BREAK", "zbreak", "step" or "error".  It returns by ZCONTINUE; QUIT and
--- all else are throws.
+-- A prompt at the level of now, by "BREAK", "zbreak", "step" or "error".  It returns by ZCONTINUE; all else
+-- are throws.
 local function nested(how)
     local current = device.current()
     local e = prompt(how)
     if is_mine(e, "continue") then return device.return_to(current) end
-    if is_mine(e, "quit") then e = { control = "goto", level = L.n } end
     error(e, 0)
 end
 
@@ -181,11 +173,13 @@ function commands.ZCONTINUE()
     if trap.prompt == L.n then error({ control = "continue" }, 0) end
 end
 
--- An error without a trap: told, and a prompt where it was.
+-- An error without a trap: told, and a prompt where it was. ZCONTINUE tries its line again.
 local function interactive(e)
+    local again = trap.retry(e)
     return function()
         report(e)
-        return nested "error"
+        nested "error"
+        return again()
     end
 end
 
@@ -205,7 +199,7 @@ function direct.main()
     local e = prompt(false)
     lines.close()
     device.finish()
-    return e and e.code or 0
+    return require("mumps.runtime.start").halted(e)
 end
 
 return direct
