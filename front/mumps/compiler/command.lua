@@ -414,7 +414,6 @@ local function tstart(s, p)
         if not find(s, "^[%a%%@]", p) then fail("SPOREOL", p) end
         local one
         one, p = spared(s, p)
-        if one[1] == "ind" and ended(byte(s, p)) then return { "argind", one[2] }, p end
         names = { one }
     end
     if byte(s, p) == 58 then params, p = transaction_words_at(s, p + 1) end

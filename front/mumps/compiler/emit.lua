@@ -33,6 +33,18 @@ local function has_tstart(ast, from, to)
     return false
 end
 
+-- The function that goes on after line n: one for all that do, each of which would double them otherwise.
+local function rest_after(k, n, to, level, last)
+    local key = concat({n, to, level, tostring(last)}, " ")
+    local name = k.rest_names[key]
+    if not name then
+        name = k:rest_name()
+        k.rest_names[key] = name
+        k.todo_rests[#k.todo_rests + 1] = {name, n + 1, to, level, last}
+    end
+    return name
+end
+
 -- Lines from to to of that level; last: what comes at their end, for what goes on there in a function of its
 -- own.
 local function emit_lines(k, ast, from, to, level, first, last)
@@ -41,11 +53,12 @@ local function emit_lines(k, ast, from, to, level, first, last)
         local line = ast.lines[n]
         if line.level == level and #line.cmds >= first then
             local rest = function()
-                local name = k:rest_name()
-                k.todo_rests[#k.todo_rests + 1] = {name, n + 1, to, level, last}
-                return format("return %s()", name)
+                return format("return %s()", rest_after(k, n, to, level, last))
             end
             k:line(n, flow.line(k, line.cmds, first, n * 65536 + k.id, rest, commits or k.commits))
+            if tstart.always_leaves(line.cmds, first, commits or k.commits) then
+                return -- what follows is there once, not in each of these functions
+            end
         end
         first = 1
     end
@@ -370,7 +383,7 @@ end
 
 local function start(id, ast)
     local k = names.chunk(id)
-    k.ast, k.blocks, k.todo, k.entries, k.todo_rests = ast, {}, {}, {}, {}
+    k.ast, k.blocks, k.todo, k.entries, k.todo_rests, k.rest_names = ast, {}, {}, {}, {}, {}
     k.lines[1] = HEAD
     xecute.spread(k, ast)
     return k

@@ -132,6 +132,23 @@ function M.needs_rest(cmds, i)
     return false
 end
 
+local conditional = {IF = true, ELSE = true, FOR = true}
+
+-- Does a line go on in a function of its own whatever happens?
+function M.always_leaves(cmds, i, commits)
+    while i <= #cmds do
+        local cmd = cmds[i]
+        local straight = cmd[1] == "TSTART" and straight_end(cmds, i)
+        if conditional[cmd[1]] then
+            return false
+        elseif not cmd.pc and not straight and (cmd[1] == "TSTART" or cmd[1] == "TCOMMIT" and commits) then
+            return true
+        end
+        i = (straight or i) + 1
+    end
+    return false
+end
+
 -- TSTART ... TCOMMIT in a row: a function that returns F when it has come to its end.
 local function straight(k, cmds, i, j, ctx, sequence, names, params)
     local between = {}

@@ -230,11 +230,11 @@ end
 function M.live(from, newest)
     local list, n, height = {}, newest or L.n, from or 2
     while n >= 0 do
-        local code, line, at = next_level(height)
+        local code, line, at, in_trap = next_level(height)
         if not code then
             break
         end
-        list[#list + 1] = {code = code, line = line, kind = L.kind[n], n = n}
+        list[#list + 1] = {code = code, line = line, kind = L.kind[n], n = n, in_trap = in_trap}
         n, height = n - 1, at + 1
     end
     return list
@@ -307,8 +307,8 @@ function M.stack()
         local direct = l.n == 0 and l.code.kind ~= "routine" and M.outside ~= ""
         local place = direct and M.outside or place_of(l.code, l.line)
         local told = prompts[direct and "BREAK" or M.prompts[l.n]]
-        local note = told and told[1] or ""
-        list[#list + 1] = {place = place .. note, note = note, kind = M.kind(l.n),
+        local beside = told and told[1] or l.in_trap and "    ($ZTRAP)" or ""
+        list[#list + 1] = {place = place .. beside, note = beside, kind = M.kind(l.n),
             source = source_of(l.code, l.line)}
         list[#list + 1] = told and told[2] and {place = told[2], kind = "prompt", source = ""} or nil
     end
