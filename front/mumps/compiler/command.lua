@@ -88,12 +88,17 @@ local function alias(s, p)
     return { "setalias", to, from }, p
 end
 
+local function listed_target(s, p)
+    if byte(s, p) == 42 then fail("NOALIASLIST", p) end
+    return target(s, p)
+end
+
 local function set(s, p)
     local b = byte(s, p)
     if b == 42 then return alias(s, p + 1) end
     local targets, value
     if b == 40 then
-        targets, p = group(s, p, target)
+        targets, p = group(s, p, listed_target)
     else
         local one
         one, p = target(s, p)

@@ -76,14 +76,14 @@ A.forget_nodes, A.aliases.forget = forget_nodes, forget_nodes
 
 -- KILL *: no aliases at all.
 function alias.kill_all()
-    local users = {}
+    local shared = {} -- with a name or with a node
+    for _, slot in pairs(symbols().table) do
+        shared[#shared + 1] = slot.c.n > 0 and slot or nil
+    end
     for _, slot in pairs(symbols().table) do
         if slot.c.a then forget_nodes(slot.c.a) end
-        users[slot.c] = (users[slot.c] or 0) + 1
     end
-    for _, slot in pairs(symbols().table) do
-        if users[slot.c] > 1 then alias.kill(slot, 0) end
-    end
+    for _, slot in ipairs(shared) do alias.kill(slot, 0) end
 end
 
 -- ----------------------------------------------------------------- questions
