@@ -384,7 +384,11 @@ end
 
 function do_cmd.TROLLBACK(k, cmd)
     local arg = cmd[2][1]
-    return format("%s(%s)", k:h("tp_rollback"), arg and format("%s(%s)", k:h("int"), value(k, arg)) or "")
+    if not arg then
+        return k:h("tp_rollback") .. "()"
+    end
+    local n = arg[1] == "argind" and format("%s(C,%s)", k:h("ind_value"), value(k, arg[2])) or value(k, arg)
+    return format("%s(%s(%s))", k:h("tp_rollback"), k:h("int"), n)
 end
 
 function do_cmd.TRESTART(k)
