@@ -256,6 +256,25 @@ if command -v fish >/dev/null; then
 else
     skip "no fish to complete values"
 fi
+if command -v zsh >/dev/null; then
+    # shellcheck disable=SC2016 # zsh's
+    print='_describe() { print -l ${(P)2} }; _arguments() { print -l -- $@ }; words=(caret du); CURRENT=2
+        _caret; words=(caret dump -); CURRENT=3; _caret'
+    mkdir "$dir/zsh"
+    "$caret" completion zsh >"$dir/zsh/_caret"
+    # shellcheck disable=SC2016
+    zsh -f -c 'autoload -U compinit; compinit -D -u; source $1; print $_comps[caret]; eval $2' zsh "$dir/zsh/_caret" \
+        "$print" >"$dir/out" 2>"$dir/err"
+    [ ! -s "$dir/err" ] && grep -qx _caret "$dir/out" && grep -q '^dump:' "$dir/out" && grep -q '^--overwrite' "$dir/out"
+    note $? "completion of zsh can be sourced"
+    # shellcheck disable=SC2016
+    zsh -f -c 'fpath=($1 $fpath); autoload -U compinit; compinit -D -u; print $_comps[caret]; eval $2' zsh "$dir/zsh" \
+        "$print" >"$dir/out" 2>"$dir/err"
+    [ ! -s "$dir/err" ] && grep -qx _caret "$dir/out" && grep -q '^dump:' "$dir/out" && grep -q '^--overwrite' "$dir/out"
+    note $? "or be in a folder of its functions"
+else
+    skip "no zsh to complete"
+fi
 for checker in zsh fish; do
     if command -v $checker >/dev/null; then
         "$caret" completion $checker >"$dir/completion" && $checker -n "$dir/completion" 2>"$dir/err"

@@ -9,6 +9,7 @@ SHELL is bash, zsh or fish. `make install` puts all three where these shells loo
 those who did not install.]],
     examples = {
         {"eval \"$(caret completion bash)\"", "in ~/.bashrc"},
+        {"source <(caret completion zsh)", "in ~/.zshrc, after compinit"},
         {"caret completion fish >~/.config/fish/completions/caret.fish"},
     },
     run = function(o) print(require("tool.lib.pages").completion(o[1])) end,

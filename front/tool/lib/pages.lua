@@ -334,20 +334,25 @@ function completions.zsh()
     end
     return ([[
 #compdef caret
-# Completion of caret for zsh, made by `caret completion zsh`.
-local -a commands
+# Completion of caret for zsh, made by `caret completion zsh`: _caret in a folder of $fpath, or sourced after
+# compinit.
+_caret() {
+local -a names
 if (( CURRENT == 2 )); then
-    commands=(
+    names=(
 @COMMANDS@
     )
-    _describe command commands
+    _describe command names
     return
 fi
 shift words
 (( CURRENT-- ))
 case $words[1] in
 @CASES@
-esac]]):gsub("@(%u+)@", {COMMANDS = table.concat(names, "\n"), CASES = table.concat(cases, "\n")})
+esac
+}
+if [ "$funcstack[1]" = _caret ]; then _caret "$@"; else compdef _caret caret; fi]]):gsub("@(%u+)@",
+        {COMMANDS = table.concat(names, "\n"), CASES = table.concat(cases, "\n")})
 end
 
 local function fish_text(text)
