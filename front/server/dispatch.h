@@ -14,6 +14,8 @@ void serve__dispatch(struct serve__worker *w, struct serve__conn *c, const caret
 /* Hooks of features, all weak.  A check answers and returns true if the command is refused; a queue takes it.
  * */
 bool serve__acl_refuses(struct serve__call *q) __attribute__((weak));
+/* The same of one that EXEC runs, whose user's rights may have changed since it was queued. */
+bool serve__acl_refuses_queued(struct serve__call *q) __attribute__((weak));
 /* May its user read every key, with this command? */
 bool serve__acl_reads_all(const struct serve__call *q) __attribute__((weak));
 bool serve__protected_refuses(struct serve__call *q); /* of those with the flag `admin` */

@@ -201,7 +201,7 @@ bool serve__multi_any(struct serve__call *q, bool (*is)(struct serve__call *q))
 static int run_one(struct serve__call *q, const struct serve__queued *one)
 {
     struct serve__call inner = call_of(q, one);
-    if (serve__acl_refuses != NULL && serve__acl_refuses(&inner)) /* rights may have changed since */
+    if (serve__acl_refuses_queued != NULL && serve__acl_refuses_queued(&inner))
         return CARET_OK;
     return serve__execute(&inner);
 }

@@ -224,4 +224,25 @@ case("what a user may is said in the categories that Redis says it in", function
     c("ACL", "DELUSER", "u")
 end)
 
+case("EXEC says of a command that was queued that rights have changed since", function(c)
+    c("ACL", "SETUSER", "u", "on", "nopass", "+@all", "~*", "&*")
+    local other = check.connect()
+    other("AUTH", "u", "x")
+    other("MULTI")
+    for _, words in ipairs({{"ACL", "SETUSER", "u", "-get", "resetkeys", "~a", "resetchannels", "-acl|cat"},
+            {"GET", "a"}, {"SET", "b", "1"}, {"SPUBLISH", "x", "y"}, {"ACL", "CAT"}, {"SET", "a", "1"}}) do
+        is(other(unpack(words)), "QUEUED")
+    end
+    local t = other("EXEC")
+    local changed = "NOPERM ACLs rules changed between the moment the transaction was accumulated and the " ..
+        "EXEC call. This command is no longer allowed for the following reason: no permission to "
+    fails(t[2], changed .. "execute the command or subcommand")
+    fails(t[3], changed .. "touch the specified keys")
+    fails(t[4], changed .. "access one of the channels used as arguments to the command")
+    fails(t[5], changed .. "execute the command or subcommand")
+    is(t[6], "OK")
+    other:close()
+    c("ACL", "DELUSER", "u")
+end)
+
 check.run()

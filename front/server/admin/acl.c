@@ -569,7 +569,8 @@ static void refuse(struct serve__call *q, enum serve__denied denied)
                       parts[denied]);
 }
 
-bool serve__acl_refuses(struct serve__call *q)
+/* What the user of the call may not; it is noted. */
+static enum serve__denied check_and_note(struct serve__call *q)
 {
     static const char *const reasons[] = {"", "command", "key", "channel"};
     int which;
@@ -577,12 +578,33 @@ bool serve__acl_refuses(struct serve__call *q)
     enum serve__denied denied =
         u != NULL ? serve__acl_check(u, q->cmd, q->argv, q->argc, &which) : SERVE__ALLOWED;
     if (denied == SERVE__ALLOWED)
-        return false;
+        return denied;
     caret_slice name = {q->cmd->full, strlen(q->cmd->full)};
     serve__acl_note(q, reasons[denied], denied == SERVE__DENIED_COMMAND ? name : q->argv[which],
                     (caret_slice){u->name, u->len});
-    refuse(q, denied);
-    return true;
+    return denied;
+}
+
+bool serve__acl_refuses(struct serve__call *q)
+{
+    enum serve__denied denied = check_and_note(q);
+    if (denied != SERVE__ALLOWED)
+        refuse(q, denied);
+    return denied != SERVE__ALLOWED;
+}
+
+bool serve__acl_refuses_queued(struct serve__call *q)
+{
+    static const char *const whats[] = {
+        "", "no permission to execute the command or subcommand", "no permission to touch the specified keys",
+        "no permission to access one of the channels used as arguments to the command"};
+    enum serve__denied denied = check_and_note(q);
+    if (denied != SERVE__ALLOWED)
+        serve__fail(q,
+                    "NOPERM ACLs rules changed between the moment the transaction was accumulated and the "
+                    "EXEC call. This command is no longer allowed for the following reason: %s",
+                    whats[denied]);
+    return denied != SERVE__ALLOWED;
 }
 
 /* --------------------------------------------------------------- password */
