@@ -34,6 +34,7 @@ return {
         "eval field 1 key|memory usage key}",
     "command getkeysandflags {set key value|copy key key|xread COUNT 1 STREAMS key key 1 2}",
     "command getkeys word value",
+    "command {getkeys|getkeysandflags} {publish|spublish|ssubscribe|subscribe} key key",
     "command getkeys {zunionstore key 0 key|zunionstore key -1 key|zunion 0 key|zintercard 0 key|" ..
         "eval field 0 key|lmpop 0 key LEFT|bzmpop 1 0 key MIN|sintercard 0 key|fcall field 0|" ..
         "zdiffstore key 3 key}",

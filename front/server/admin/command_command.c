@@ -315,7 +315,7 @@ static int keys_of(struct serve__call *q, bool flags)
     int argc = q->argc - 2;
     if (c == NULL)
         return serve__fail(q, "ERR Invalid command specified");
-    if (c->nkeys == 0)
+    if (c->nkeys == 0 || c->keys[0].flags & SERVE__KEY_NOT_KEY)
         return serve__fail(q, "ERR The command has no key arguments");
     if (c->arity > 0 ? c->arity != argc : argc < -c->arity)
         return serve__fail(q, "ERR Invalid number of arguments specified for command");
