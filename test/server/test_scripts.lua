@@ -496,4 +496,11 @@ case("a script of RESP3 gets positions as numbers", function(c)
         "13.36138933897018433 38.11555639549629859")
 end)
 
+case("bit.tohex tells eight digits at most, as in Redis", function(c)
+    is(c("EVAL", "return bit.tohex(-1, 20) .. ' ' .. bit.tohex(255, -9) .. ' ' .. bit.tohex(255, 3)", 0),
+        "ffffffff 000000FF 0ff")
+    fails(c("EVAL", "return bit.tohex('x')", 0),
+        "ERR user_script:1: bad argument #1 to 'tohex' (number expected, got string)")
+end)
+
 check.run()

@@ -104,7 +104,7 @@ static int bswap(lua_State *L)
 }
 
 /* n digits, 8 without; less than 0: upper case. */
-static int tohex(lua_State *L)
+int caret_codec__bit_tohex(lua_State *L)
 {
     uint32_t bits = bits_of(L, 1);
     int32_t n = lua_isnone(L, 2) ? 8 : (int32_t)bits_of(L, 2);
@@ -122,9 +122,10 @@ static int tohex(lua_State *L)
 int caret_codec__open_bit(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"tobit", tobit},   {"bnot", bnot},     {"band", band},       {"bor", bor}, {"bxor", bxor},
-        {"lshift", lshift}, {"rshift", rshift}, {"arshift", arshift}, {"rol", rol}, {"ror", ror},
-        {"bswap", bswap},   {"tohex", tohex},   {NULL, NULL}};
+        {"tobit", tobit}, {"bnot", bnot},     {"band", band},     {"bor", bor},
+        {"bxor", bxor},   {"lshift", lshift}, {"rshift", rshift}, {"arshift", arshift},
+        {"rol", rol},     {"ror", ror},       {"bswap", bswap},   {"tohex", caret_codec__bit_tohex},
+        {NULL, NULL}};
 
     lua_pushnil(L);
     caret_codec__module(L, functions);

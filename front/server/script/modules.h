@@ -18,5 +18,7 @@ int caret_codec__open_cjson(lua_State *L);
 int caret_codec__open_cmsgpack(lua_State *L);
 int caret_codec__open_struct(lua_State *L);
 int caret_codec__open_bit(lua_State *L); /* LuaJIT has its own, which is faster */
+/* But newer ones tell more than 8 digits by it. */
+int caret_codec__bit_tohex(lua_State *L);
 
 #endif

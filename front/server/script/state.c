@@ -72,8 +72,11 @@ static void push_module(lua_State *L, const char *name, lua_CFunction open)
 static void push_bit(lua_State *L)
 {
     lua_getglobal(L, "bit");
-    if (!lua_isnil(L, -1))
+    if (!lua_isnil(L, -1)) {
+        lua_pushcfunction(L, caret_codec__bit_tohex);
+        lua_setfield(L, -2, "tohex");
         return;
+    }
     lua_pop(L, 1);
     push_module(L, "bit", caret_codec__open_bit);
 }
