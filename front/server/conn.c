@@ -448,13 +448,13 @@ static __attribute__((noinline)) bool make_more_room(struct serve__conn *c, size
 }
 
 /* Room to read to: more than usual for the rest of a large argument, and none for what comes after it, so that a client
- * takes what the argument does (client_memory.c). */
+ * takes what the argument does (client_memory.c).  One that is there and waits, as its client does, has no rest. */
 static inline __attribute__((always_inline)) bool make_room(struct serve__conn *c)
 {
-    size_t more = READ_BYTES;
-    bool large = c->parser.left > 0 && c->parser.bulk > READ_BYTES / 2;
+    size_t more = READ_BYTES, there = c->in.len - c->parser.at;
+    bool large = c->parser.left > 0 && c->parser.bulk > READ_BYTES / 2 && there < (size_t)c->parser.bulk + 2;
     if (large) {
-        size_t missing = (size_t)c->parser.bulk + 2 - (c->in.len - c->parser.at);
+        size_t missing = (size_t)c->parser.bulk + 2 - there;
         more = missing < 2 * c->in.len + READ_BYTES ? missing : 2 * c->in.len + READ_BYTES;
     }
     return c->in.cap - c->in.len >= more || make_more_room(c, more, large);

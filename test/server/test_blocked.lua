@@ -248,4 +248,19 @@ case("a program that writes nodes is seen", function(c)
     a:close()
 end)
 
+case("a client that waits may have sent a large argument and more", function(c)
+    local other = check.connect()
+    for _, n in ipairs({30000, 70000, 200000}) do
+        local set, blocks = resp.encode("SET", "k", ("B"):rep(n)), resp.encode("BLPOP", "none", "0")
+        other:send(blocks .. set .. resp.encode("PING"):rep(9000) .. resp.encode("STRLEN", "k"))
+        check.wait(function() return c("INFO", "clients"):find("blocked_clients:1", 1, true) end)
+        c("RPUSH", "none", "x")
+        is(other:read(), {"none", "x"})
+        is(other:read(), "OK")
+        for _ = 1, 9000 do is(other:read(), "PONG") end
+        is(other:read(), n)
+    end
+    other:close()
+end)
+
 check.run()
