@@ -503,4 +503,10 @@ case("bit.tohex tells eight digits at most, as in Redis", function(c)
         "ERR user_script:1: bad argument #1 to 'tohex' (number expected, got string)")
 end)
 
+case("what goes wrong with a command is one line in scripts too", function(c)
+    c("PFADD", "k", "a")
+    is(c("EVAL", "return redis.pcall('pfdebug', 'a\\r\\nb', 'k').err", 0),
+        "ERR Unknown PFDEBUG subcommand 'a  b'")
+end)
+
 check.run()

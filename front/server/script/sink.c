@@ -78,10 +78,18 @@ void serve__script_push_error(lua_State *L, const char *text, size_t len, bool c
     lua_setfield(L, -2, "ignore_error_stats_update");
 }
 
+/* In one line, as clients get it. */
 static void sink_error(struct serve__reply *r, const char *text, size_t len)
 {
+    lua_State *L = of(r)->now;
+    luaL_Buffer b;
     r->errors++;
-    serve__script_push_error(of(r)->now, text, len, true);
+    luaL_buffinit(L, &b);
+    for (size_t i = 0; i < len; i++)
+        luaL_addchar(&b, text[i] == '\r' || text[i] == '\n' ? ' ' : text[i]);
+    luaL_pushresult(&b);
+    serve__script_push_error(L, lua_tostring(L, -1), len, true);
+    lua_remove(L, -2);
     done(r);
 }
 
