@@ -217,7 +217,7 @@ void serve__conn_reset(struct serve__worker *w, struct serve__conn *c)
     c->db = 0;
     c->flags &= SERVE__CONN_UNIX | SERVE__CONN_READY | SERVE__CONN_AWAY | SERVE__CONN_WANTS_OUT |
                 SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_UNSAVED | SERVE__CONN_UNSENT |
-                SERVE__CONN_NO_EVICT;
+                SERVE__CONN_NO_EVICT | SERVE__CONN_REPLY_SKIP; /* the last is about RESET's own answer */
     c->flags |= serve__auth_open() ? SERVE__CONN_AUTHENTICATED : 0u;
     serve__conn_protocol(c, 2);
 }
@@ -351,7 +351,8 @@ static void protocol_error(struct serve__worker *w, struct serve__conn *c)
 {
     char text[128];
     int n = snprintf(text, sizeof text, "ERR Protocol error: %s", c->parser.error);
-    c->reply.sink->error(&c->reply, text, (size_t)n);
+    if (!serve__conn_silent(c))
+        c->reply.sink->error(&c->reply, text, (size_t)n);
     c->flags |= SERVE__CONN_CLOSE;
     serve__measure_error_now(w, text);
 }

@@ -115,4 +115,20 @@ case("a long pipeline is answered in order", function(c)
     end
 end)
 
+case("CLIENT REPLY holds for RESET and errors of the protocol too", function(c)
+    local encode = require("resp").encode
+    c:send(encode("CLIENT", "REPLY", "SKIP") .. encode("RESET") .. encode("PING"))
+    is(c:read(), "PONG")
+    c:send(encode("CLIENT", "REPLY", "OFF") .. encode("PING") .. encode("RESET"))
+    is(c:read(), "RESET")
+    for _, word in ipairs({"OFF", "SKIP"}) do
+        local other = check.connect()
+        other:send(encode("CLIENT", "REPLY", word) .. "*1\r\n$x\r\n")
+        local fine, wrong = pcall(other.read, other)
+        is(fine, false)
+        assert(tostring(wrong):find("closed", 1, true), wrong)
+        other:close()
+    end
+end)
+
 check.run()
