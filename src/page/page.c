@@ -334,8 +334,10 @@ static void make_hints(struct caret__page *p, unsigned from, bool all)
     unsigned dist = p->count / (CARET__HINTS + 1);
     if (dist == 0)
         return;
-    for (unsigned i = all ? 0 : from / dist == 0 ? 0 : from / dist - 1; i < CARET__HINTS; i++)
-        caret__racy_put32(&p->hint[i], p->slot[(i + 1) * dist].head);
+    const struct caret__slot *slot = &p->slot[CARET__HINTS * dist];
+    const struct caret__slot *first = &p->slot[all || from < dist ? dist : from];
+    for (uint32_t *hint = p->hint + CARET__HINTS; slot >= first; slot -= dist)
+        caret__racy_put32(--hint, slot->head);
 }
 
 /* Where an insert went is remembered for when the page is cut (tree/write.c). */
