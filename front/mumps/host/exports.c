@@ -10,6 +10,7 @@
 #include "mumps/bridge/bridge.h"
 #include "mumps/data/data.h"
 #include "mumps/host/host.h"
+#include "mumps/host/reserve.h"
 #include "mumps/io/io.h"
 #include "mumps/values/values.h"
 

@@ -10,7 +10,10 @@
  */
 #include "mumps/host/memory.h"
 
+#include <stdbool.h>
 #include <string.h>
+
+#include "mumps/host/reserve.h"
 
 #define UNIT    ((size_t)64 << 10)
 #define LARGEST ((size_t)2 << 20) /* larger ones go back at once */
@@ -47,7 +50,34 @@ static void count(struct kept *m, size_t old, size_t n)
     m->used += (is_large(n) ? rounded(n) : 0) - (is_large(old) ? rounded(old) : 0);
     if (m->used < m->least || m->used - m->least > 2 * MORE)
         m->least = m->used;
-    lua_gc(m->L, LUA_GCSETSTEPMUL, m->used - m->least > MORE ? CARET_MUMPS__STEPS * 100 : CARET_MUMPS__STEPS);
+    if (!caret_mumps__reserve_wanted)
+        lua_gc(m->L, LUA_GCSETSTEPMUL,
+               m->used - m->least > MORE ? CARET_MUMPS__STEPS * 100 : CARET_MUMPS__STEPS);
+}
+
+/* What waits goes back. */
+static bool drain(struct kept *m)
+{
+    bool some = false;
+
+    for (int i = 0; i < LARGE; i++)
+        if (m->waiting[i].block != NULL) {
+            m->below(m->its, m->waiting[i].block, m->waiting[i].size, 0);
+            m->waiting[i].block = NULL;
+            m->waiting[i].size = 0;
+            some = true;
+        }
+    return some;
+}
+
+/* A block is asked for, in each way that there is to get one (reserve.c). */
+static void *ask(struct kept *m, void *block, size_t old, size_t n)
+{
+    caret_mumps__reserve_look(n);
+    void *to = m->below(m->its, block, old, n);
+    while (to == NULL && (drain(m) || caret_mumps__reserve_use(n)))
+        to = m->below(m->its, block, old, n);
+    return to;
 }
 
 static void *take(struct kept *m, size_t n)
@@ -60,7 +90,7 @@ static void *take(struct kept *m, size_t n)
             m->waiting[i].size = 0;
             return block;
         }
-    return m->below(m->its, NULL, 0, rounded(n));
+    return ask(m, NULL, 0, rounded(n));
 }
 
 static void give(struct kept *m, void *block, size_t n)
@@ -82,7 +112,7 @@ static void give(struct kept *m, void *block, size_t n)
 /* The machine's buffer becomes smaller at each collection, and as large as before soon after. */
 static void *resize(struct kept *m, void *block, size_t old, size_t n)
 {
-    void *to = is_large(old) && n < old && n >= UNIT ? block : m->below(m->its, block, old, rounded(n));
+    void *to = is_large(old) && n < old && n >= UNIT ? block : ask(m, block, old, rounded(n));
 
     if (to != NULL)
         count(m, old, n);
@@ -94,14 +124,18 @@ static void *allocate(void *of, void *block, size_t old, size_t n)
 {
     struct kept *m = of;
 
-    if (old < UNIT && n < UNIT)
+    if (caret_mumps__reserve_wanted)
+        caret_mumps__reserve_push();
+    if (n == 0 && !is_large(old))
         return m->below(m->its, block, old, n);
+    if (old < UNIT && n < UNIT)
+        return ask(m, block, old, n);
     if (block != NULL && n != 0)
         return resize(m, block, old, n);
     if (block == NULL && is_large(n))
         return take(m, n);
-    if (block == NULL || !is_large(old))
-        return m->below(m->its, block, old, n);
+    if (block == NULL)
+        return ask(m, block, old, n);
     give(m, block, old);
     return NULL;
 }
@@ -129,8 +163,6 @@ void caret_mumps__memory_end(lua_State *L)
         return;
     struct kept *m = ud;
     lua_setallocf(L, m->below, m->its);
-    for (int i = 0; i < LARGE; i++)
-        if (m->waiting[i].block != NULL)
-            m->below(m->its, m->waiting[i].block, m->waiting[i].size, 0);
+    drain(m);
     m->below(m->its, m, sizeof *m, 0);
 }

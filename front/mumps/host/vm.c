@@ -12,10 +12,12 @@
 #include <string.h>
 
 #include <lauxlib.h>
+#include <luajit.h>
 #include <lualib.h>
 
 #include "mumps/host/host.h"
 #include "mumps/host/memory.h"
+#include "mumps/host/reserve.h"
 
 #define LONGEST 512 /* bytes of a path in the program, or in the folder of a developer */
 
@@ -108,11 +110,12 @@ static void tune(lua_State *L)
     lua_gc(L, LUA_GCSETSTEPMUL, CARET_MUMPS__STEPS);
 }
 
-/* Routines of M are many and long: the compiler's limits are those of a program, not of a script. */
+/* Routines of M are many and long: the compiler's limits are those of a program, not of a script.  All machine code is
+ * in one area, as libgcc does not look whether it has memory to register one.  It comes with the first loop. */
 static void allow_traces(lua_State *L)
 {
-    static const char *const limits[] = {"maxtrace=8000", "maxrecord=8000", "maxmcode=16384", "maxside=400",
-                                         "maxsnap=1000"};
+    static const char *const limits[] = {"maxtrace=8000",   "maxrecord=8000", "maxmcode=16384",
+                                         "sizemcode=16384", "maxside=400",    "maxsnap=1000"};
     int n = (int)(sizeof limits / sizeof limits[0]);
 
     lua_getglobal(L, "jit");
@@ -122,15 +125,21 @@ static void allow_traces(lua_State *L)
         lua_pushstring(L, limits[i]);
     lua_call(L, n, 0);
     lua_pop(L, 2);
+    if (luaL_loadstring(L, "for i = 1, 200 do end") == 0)
+        lua_call(L, 0, 0);
 }
 
 static int open_all(lua_State *L)
 {
     luaL_openlibs(L);
     tune(L);
-    allow_traces(L);
+    if (caret_mumps__reserve_take(L))
+        allow_traces(L);
+    else
+        luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
     add_searcher(L);
     add_exports(L);
+    caret_mumps__reserve_add(L);
     return 0;
 }
 
@@ -150,6 +159,7 @@ lua_State *caret_mumps__vm(void)
 
 void caret_mumps__vm_close(lua_State *L)
 {
+    caret_mumps__reserve_drop();
     caret_mumps__memory_end(L);
     lua_close(L);
 }
@@ -192,7 +202,9 @@ int caret_mumps__main(lua_State *L, const char *module, int argc, char **argv)
     const char *text = failed ? lua_tostring(L, -1) : NULL;
     int status = failed ? CARET_MUMPS__BROKEN : (int)lua_tointeger(L, -1);
 
-    if (failed)
+    if (text != NULL && strcmp(text, "not enough memory") == 0)
+        fputs("%YDB-F-MEMORY, Central memory exhausted\n", stderr);
+    else if (failed)
         fprintf(stderr, "caret-m: %s\n", text != NULL ? text : "an error without a text");
     lua_settop(L, 0);
     return status;

@@ -89,7 +89,7 @@ function M.internal(message)
     if find(text, "stack overflow", 1, true) or find(text, "error in error handling", 1, true) then
         return M.object("STACKCRIT")
     elseif find(text, "not enough memory", 1, true) then
-        return M.object("MEMORY", "0", "")
+        return require("mumps.runtime.memory").out()
     end
     tell(text)
     return M.object("GTMASSERT2", "", "0", "M runtime", "0", "internal")

@@ -3,22 +3,28 @@
 -- ends the program as HALT does. Only caret-m has them (host/interrupt.c).  Machine code sees no hook: loops
 -- ask each 1,000 turns, by heed(), and so do HANG, READ, LOCK while they wait.
 --
+-- Memory that is short is told in the same way, as number -1 (host/reserve.c).
+--
 -- A program that called M asks for the end of the call in the same way, from any of its threads, as number 0:
 -- no hook is set, so only loops and what waits see it (bridge/machine.c).
 
 local ffi = require "ffi"
 local C = require "mumps.host"
 local level = require "mumps.runtime.level"
+local memory = require "mumps.runtime.memory"
 local special = require "mumps.runtime.special"
 local T = require "mumps.runtime.test"
 
 local interrupt = {}
 
-local END, SIGINT, SIGUSR1, SIGALRM, SIGTERM = 0, 2, 10, 14, 15
+local MEMORY, END, SIGINT, SIGUSR1, SIGALRM, SIGTERM = -1, 0, 2, 10, 14, 15
 local FORCED = 241 -- exit status
 local running = false
+local at
 local raised = ffi.new "int[2]" -- by the handler: one came, and which
 interrupt.raised = raised
+C.caret_mumps__reserve_tell(raised)
+memory.tell_at(function(source, line) return at(MEMORY, source, line) end)
 
 special.readers.ZININTERRUPT = function() return running and 1 or 0 end
 special.readers.ZYINTRSIG = function() return running and "SIGUSR1" or "" end
@@ -65,9 +71,10 @@ local function force_halt()
 end
 
 -- May the line of that chunk be interrupted?  The function that does it.
-local function at(signal, source, line)
+function at(signal, source, line)
     local code = level.codes[tonumber(source:match "%d+")]
     if not code or not code.map[line] then return nil end
+    if signal == MEMORY then return memory.relieve end
     if signal == SIGINT then return control_c end
     if signal == SIGTERM then return force_halt end
     if signal == SIGALRM and not running then

@@ -36,7 +36,7 @@ local function stop()
     if deadline then
         deadline = nil
         alarm(0)
-        if not package.loaded["mumps.tools.watch"] then jit.on() end
+        if not package.loaded["mumps.tools.watch"] then require("mumps.runtime.memory").compile() end
     end
 end
 

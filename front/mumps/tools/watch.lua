@@ -91,7 +91,7 @@ function watch.set(name, watcher)
         sethook(hook, "crl")
     elseif was and not is then
         sethook()
-        jit.on()
+        require("mumps.runtime.memory").compile()
     end
 end
 
