@@ -234,7 +234,7 @@ function M.live(from, newest)
         if not code then
             break
         end
-        list[#list + 1] = {code = code, line = line, kind = L.kind[n], n = n, in_trap = in_trap}
+        list[#list + 1] = {code = code, line = line, kind = L.kind[n], n = n, in_trap = in_trap or code.trap}
         n, height = n - 1, at + 1
     end
     return list

@@ -144,6 +144,7 @@ function trap.handler(text, by_ztrap, e)
     local home = home_of(e)
     local f, code = load.line(text, home, "x", by_ztrap and "return F.again()"
         or "return KD[L.n]==2 and \"\" or nil,nil,true")
+    code.trap = true
     local seen = level.failed[L.n]
     if seen and seen.code.kind == "routine" then
         code.at, code.at_line = seen.code, seen.line

@@ -79,7 +79,7 @@ end
 
 function M.new_ztrap()
     symbols.push_special(traps, M.etrap, M.ztrap)
-    M.ztrap = ""
+    M.etrap, M.ztrap = "", ""
 end
 
 function M.new_estack()
