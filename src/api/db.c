@@ -166,12 +166,6 @@ static const char *default_path(void)
     return path == NULL || *path == '\0' ? "./data.caret" : path;
 }
 
-static int path_is_empty(const char *function, const char *argument)
-{
-    return caret__fail(CARET_E_INVALID, "%s: %s is empty; the path of a file is expected", function,
-                       argument);
-}
-
 static bool is_memory(const char *path)
 {
     return strcmp(path, CARET__MEMORY) == 0;
@@ -209,7 +203,7 @@ static int check_path(const char *function, const char *argument, const char *pa
     if (caret__address_is(path))
         return caret__address_refused(function, argument, path);
     if (*path == '\0')
-        return path_is_empty(function, argument);
+        return caret__empty_path(function, argument);
     if (is_memory(path))
         return caret__fail(CARET_E_INVALID,
                            "%s: %s is '" CARET__MEMORY
@@ -286,7 +280,7 @@ int caret_open(const char *path, const caret_options *options, caret_db **out)
         return caret__null(__func__, "db", "a place for the handle");
     *out = NULL;
     if (path != NULL && *path == '\0')
-        return path_is_empty(__func__, "path");
+        return caret__empty_path(__func__, "path");
     int rc = take_options(__func__, options, &o);
     return rc == CARET_OK ? open_db(path != NULL ? path : default_path(), &o, out) : rc;
 }

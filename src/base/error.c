@@ -154,6 +154,12 @@ int caret__null(const char *function, const char *argument, const char *expected
     return caret__fail(CARET_E_INVALID, "%s: %s is NULL; %s is expected", function, argument, expected);
 }
 
+int caret__empty_path(const char *function, const char *argument)
+{
+    return caret__fail(CARET_E_INVALID, "%s: %s is empty; the path of a file is expected", function,
+                       argument);
+}
+
 int caret__refuse_bytes(const char *function, const char *argument, const void *bytes, size_t len)
 {
     if (bytes == NULL)

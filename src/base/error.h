@@ -37,6 +37,7 @@ __attribute__((cold)) int caret__advise(int code, const char *option_and_what_it
 
 /* INVALID: that argument of a public function is NULL where `expected` has to be. */
 __attribute__((cold)) int caret__null(const char *function, const char *argument, const char *expected);
+__attribute__((cold)) int caret__empty_path(const char *function, const char *argument);
 
 /* Bytes that a caller gives, or room for them: NULL only if there are none, and no more than memory can have.  If it is
  * not so, caret__refuse_bytes() says that: INVALID. */

@@ -153,6 +153,8 @@ static int check_paths(const char *function, const char *path, const char *out)
     if (path == NULL || out == NULL)
         return caret__null(function, path == NULL ? "path" : "out",
                            path == NULL ? "the path of a database" : "the path of a file to be made");
+    if (*path == '\0' || *out == '\0')
+        return caret__empty_path(function, *path == '\0' ? "path" : "out");
     if (caret__address_is(path))
         return caret__address_refused(function, "path", path);
     return caret__address_is(out) ? caret__address_refused(function, "out", out) : CARET_OK;

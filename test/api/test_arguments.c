@@ -501,6 +501,8 @@ static void databases(void **state)
     snprintf(copied, sizeof copied, "%s/zwr", dir);
     BAD(caret_salvage(NULL, copied, 0, NULL, NULL, 0), INVALID, "path is NULL");
     BAD(caret_salvage(copy, NULL, 0, NULL, NULL, 0), INVALID, "out is NULL");
+    BAD(caret_salvage("", copied, 0, NULL, NULL, 0), INVALID, "path is empty");
+    BAD(caret_salvage(copy, "", 0, NULL, NULL, 0), INVALID, "out is empty");
     BAD(caret_salvage(copy, copied, -1, NULL, NULL, 0), INVALID, "flags are");
     BAD(caret_salvage(copy, copied, 2, NULL, NULL, 0), INVALID, "not 0x2");
     BAD(caret_salvage(copy, copied, 0, NULL, buf, SIZE_MAX), INVALID, "length of report");
