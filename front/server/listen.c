@@ -241,11 +241,20 @@ static bool take_sockets(struct serve__listen *l, int n)
     return true;
 }
 
-/* A server that nobody can reach is a mistake, as in Redis. */
+const char *serve__listen_refused(const struct serve__listen *l)
+{
+    bool somewhere = number_of(l, SERVE__CFG_port) != 0 || number_of(l, SERVE__CFG_tls_port) != 0 ||
+                     *text_of(l, SERVE__CFG_unixsocket) != 0;
+    return somewhere || serve__is_takeover() || serve__manager_sockets() > 0
+               ? NULL
+               : "nowhere to listen: give a --port other than 0, a --tls-port or --unix PATH";
+}
+
+/* Each of `bind` may be optional, and none be there. */
 static bool somewhere(const struct serve__listen *l)
 {
     if (l->start[0].nlisteners == 0)
-        serve__log("nowhere to listen: give a --port other than 0, a --tls-port or --unix PATH");
+        serve__log("nowhere to listen: no address of `bind` is there, and there is no --unix PATH");
     return l->start[0].nlisteners != 0;
 }
 

@@ -435,7 +435,10 @@ static int run(struct supervisor *v)
     serve__takeover_configure(v->shared);
     v->nworkers = number_of(v, SERVE__CFG_workers);
     v->shared->nworkers = v->nworkers;
+    v->listen.shared = v->shared;
     const char *wrong = serve__config_refused(v->shared, error, sizeof error);
+    if (wrong == NULL)
+        wrong = serve__listen_refused(&v->listen);
     if (wrong != NULL)
         return fail(wrong) ? 0 : 2;
     settle(v);
@@ -451,7 +454,6 @@ static int run(struct supervisor *v)
         return fail(wrong) ? 0 : 3;
     if (serve__tls_configure(v->shared, error, sizeof error) != NULL)
         return fail(error) ? 0 : 3;
-    v->listen.shared = v->shared;
     v->listen.start = v->start;
     v->listen.nworkers = v->nworkers;
     if (!serve__listen(&v->listen))

@@ -59,6 +59,11 @@ status=$?
 [ $status = 3 ] && grep -qF 'nohost: no IP address: --bind takes' "$dir/err"
 note $? "a name is not an address: status $status"
 
+keep "$server" "$dir/x.caret" --shm-dir "$dir" --port 0
+status=$?
+[ $status = 2 ] && grep -qF 'nowhere to listen: give a --port other than 0' "$dir/err" && [ ! -e "$dir/x.caret" ]
+note $? "a server without a door: status $status, and no database"
+
 # unusable text arguments...: what they name can't be used, which is status 3
 unusable()
 {
