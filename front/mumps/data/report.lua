@@ -8,6 +8,7 @@ local report = {}
 -- Outcomes and errors of caret.h.
 local RESTART, MAXSUBS, KEY2BIG, VALUE2BIG, NUMOFLOW = 2, -3, -4, -5, -6
 local READONLY, TOO_DEEP, TOO_BIG = -9, -11, -12
+local NOMEM = -42
 local NULSUBSC = 103
 local MOST = "16777216" -- bytes of a value
 
@@ -50,6 +51,7 @@ function report.failed(rc, name, what)
     if rc == NUMOFLOW then return report.fail("NUMOFLOW") end
     if rc == READONLY then return report.fail("DBPRIVERR", report.database()) end
     if rc == TOO_DEEP then return report.fail("TPTOODEEP") end
+    if rc == NOMEM then return report.fail("MEMORY", "0", "0") end
     if rc == TOO_BIG then return report.fail("TRANS2BIG", report.database()) end
     return report.fail("DBFILERR", report.database() .. ": " .. report.message())
 end
