@@ -53,7 +53,7 @@ long caret_m__maxtptime(void)
     long limit = atomic_load_explicit(&maxtptime, memory_order_relaxed);
 
     if (limit < 0) {
-        const char *text = getenv("ydb_maxtptime");
+        const char *text = first_of("ydb_maxtptime", "gtm_zmaxtptime");
         limit = text != NULL ? seconds(text, strlen(text), MOST_OF_ENVIRONMENT) : 0;
         atomic_store_explicit(&maxtptime, limit, memory_order_relaxed);
     }

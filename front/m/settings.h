@@ -2,7 +2,8 @@
  * settings.h - what the environment of a process says, and which file a database is in.
  *
  *     $ydb_chset, else $gtm_chset   UTF-8: text is characters, not bytes
- *     $ydb_maxtptime                seconds that a transaction may take, $ZMAXTPTIME; 60 at most
+ *     $ydb_maxtptime, else $gtm_zmaxtptime
+ *                                   seconds that a transaction may take, $ZMAXTPTIME; 60 at most
  *     $ydb_gbldir, else $CARET_DB   the database, $ZGBLDIR; else ./data.caret
  *
  * The first two are looked at once.  All functions may be called by any thread at any time.

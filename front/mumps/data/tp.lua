@@ -33,11 +33,13 @@ local MOST = 4 -- restarts that $TRESTART counts
 
 local T = {level = 0, base = 0, restarts = 0, session = false, driver = false, restartable = false,
            asked = false, -- TRESTART was used in the last try
+           timed = false, -- $ZMAXTPTIME limits it
            frames = {}, -- by level of transactions: the level of M that it began at
            saved = {}, all = false}
 
 local test = require "mumps.runtime.test"
 local levels = require "mumps.runtime.level"
+local special = require "mumps.runtime.special"
 local L, N = levels.L, require "mumps.runtime.symbols".stack
 
 local function failed(rc) return report.failed(rc, function() return "" end, "Transaction failed because") end
@@ -78,6 +80,11 @@ end
 
 -- ------------------------------------------------------------------ beginning
 
+local function limit()
+    T.timed = true
+    require("mumps.runtime.timeout").begin_transaction(special.maxtptime)
+end
+
 -- What a TSTART is in; a level of XECUTE may be left without its end.
 local function frame_of_now()
     local n = L.n
@@ -98,9 +105,14 @@ local function open(names, id, pos)
     T.pos = pos
     T.naked, T.test = G.save_naked(naked), test.t
     lock.keep()
+    if special.maxtptime > 0 then limit() end
 end
 
 local function close()
+    if T.timed then
+        T.timed = false
+        require("mumps.runtime.timeout").end_transaction()
+    end
     if next(T.saved) then T.saved = {} end
     T.session, T.naked, T.driver = false, nil, false
 end
@@ -267,7 +279,7 @@ function tp.is_restart(e) return e == RESTART end
 
 require("mumps.runtime.commands").ZWRITE = require "mumps.data.zwrite".command
 
-local readers = require "mumps.runtime.special".readers
+local readers = special.readers
 readers.TLEVEL, readers.TRESTART, readers.REFERENCE = tp.level, tp.restarts, G.reference
 
 --- A call from a host that works in session s begins, perhaps in transactions of the host.  These begin again

@@ -1,7 +1,7 @@
 -- Signals that interrupt a program: SIGUSR1 has $ZINTERRUPT XECUTEd before the next line of M, SIGINT at a
--- terminal is a prompt there, or ends the line (direct.lua), SIGALRM is $ZTIMEOUT's (timeout.lua), SIGTERM
--- ends the program as HALT does. Only caret-m has them (host/interrupt.c).  Machine code sees no hook: loops
--- ask each 1,000 turns, by heed(), and so do HANG, READ, LOCK while they wait.
+-- terminal is a prompt there, or ends the line (direct.lua), SIGALRM is $ZTIMEOUT's and $ZMAXTPTIME's
+-- (timeout.lua), SIGTERM ends the program as HALT does. Only caret-m has them (host/interrupt.c).  Machine
+-- code sees no hook: loops ask each 1,000 turns, by heed(), and so do HANG, READ, LOCK while they wait.
 --
 -- Memory that is short is told in the same way, as number -1 (host/reserve.c).
 --
@@ -57,6 +57,11 @@ local function run_timeout()
     return timeout().run()
 end
 
+local function tell_late()
+    restore_hook()
+    return timeout().tell_late()
+end
+
 local function control_c()
     restore_hook()
     return require("mumps.tools.direct").interrupted()
@@ -70,6 +75,15 @@ local function force_halt()
     error({control = "halt", code = FORCED}, 0)
 end
 
+-- What SIGALRM leads to; nil: not yet.
+local function at_alarm()
+    local t = timeout()
+    t.rearm()
+    if t.late() then return tell_late end
+    if t.due() then return run_timeout end
+    return not t.waits() and restore_hook or nil
+end
+
 -- May the line of that chunk be interrupted?  The function that does it.
 function at(signal, source, line)
     local code = level.codes[tonumber(source:match "%d+")]
@@ -77,10 +91,7 @@ function at(signal, source, line)
     if signal == MEMORY then return memory.relieve end
     if signal == SIGINT then return control_c end
     if signal == SIGTERM then return force_halt end
-    if signal == SIGALRM and not running then
-        if timeout().due() then return run_timeout end
-        return not timeout().waits() and restore_hook or nil
-    end
+    if signal == SIGALRM and not running then return at_alarm() end
     return running and restore_hook or job_interrupt
 end
 

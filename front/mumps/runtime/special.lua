@@ -215,6 +215,8 @@ function writers.ZGBLDIR(v)
     if globals and globals.use then globals.use(name) end
 end
 
+special.maxtptime = tonumber(C.caret_m__maxtptime()) -- for the transactions of this machine
+
 function readers.ZMAXTPTIME()
     return tonumber(C.caret_m__maxtptime())
 end
@@ -222,6 +224,7 @@ end
 function writers.ZMAXTPTIME(v)
     local text = str(v)
     C.caret_m__maxtptime_set(text, #text)
+    special.maxtptime = readers.ZMAXTPTIME()
 end
 
 special.from_environment, special.truth_of = from_environment, truth_of

@@ -1,9 +1,14 @@
--- timeout.lua - $ZTIMEOUT: one timer of the process, whose vector is XECUTEd when it has run out.
+-- timeout.lua - $ZTIMEOUT: one timer of the process, whose vector is XECUTEd when it has run out; and the
+-- time that a transaction may take, $ZMAXTPTIME.
 --
 -- SIGALRM of an interval timer tells that it ran out; the vector runs before the next line of M, as
 -- $ZINTERRUPT does (interrupt.lua); in a transaction, after its end. Machine code
 -- does not see signals, so while the timer runs programs are interpreted. In a host of its own, which caret-m
 -- is not, no timer is started.
+--
+-- A transaction that is late gets TPTIMEOUT in the same way, once. Its loops ask, as for any signal: they may
+-- stay machine code. The alarm of a transaction that has ended stays set, for the next ones: so there is
+-- not one for each.
 
 local C = require "mumps.host"
 local ffi = require "ffi"
@@ -17,6 +22,9 @@ local M = {SIGALRM = 14}
 local vector = ""
 local deadline -- in milliseconds of C.caret_mumps__io_ticks(), while it runs
 local cancelled = true -- it was never set, or to less than 0
+local late_at -- when the transaction in progress is late, in the same milliseconds
+local armed -- when SIGALRM comes next
+local heard -- are there signals here?  nil: not asked yet
 
 local function now()
     return C.caret_mumps__io_ticks()
@@ -32,10 +40,25 @@ local function alarm(ms)
     ffi.C.setitimer(0, ffi.new("long[4]", 0, 0, math.floor(us / 1000000), us % 1000000), nil)
 end
 
+local function arm(at)
+    local t = now()
+    if armed and armed > t and armed <= at then return end
+    armed = at
+    alarm(math.min(math.max(at - t, 0.001), 2E12))
+end
+
+--- SIGALRM came, perhaps for what has ended since: what is still to come gets its own.
+function M.rearm()
+    local t = now()
+    if deadline and deadline > t then arm(deadline) end
+    if late_at and late_at > t then arm(late_at) end
+end
+
 local function stop()
     if deadline then
-        deadline = nil
+        deadline, armed = nil, nil
         alarm(0)
+        M.rearm()
         if not package.loaded["mumps.tools.watch"] then require("mumps.runtime.memory").compile() end
     end
 end
@@ -45,7 +68,7 @@ local function start(ms)
     deadline = now() + ms
     jit.off()
     jit.flush()
-    if ms > 0 then alarm(math.min(ms, 2E12)) else ffi.C.raise(M.SIGALRM) end
+    if ms > 0 then arm(deadline) else ffi.C.raise(M.SIGALRM) end
 end
 
 -- May it run now?
@@ -66,9 +89,33 @@ function M.run()
     T.t = test
 end
 
+-- Is the transaction in progress late, and was not told yet?
+function M.late()
+    return late_at and now() >= late_at
+end
+
+-- The vector waits for the end of the transaction.
+function M.tell_late()
+    late_at = nil
+    if M.waits() then ffi.C.raise(M.SIGALRM) end
+    return require("mumps.runtime.error").fail "TPTIMEOUT"
+end
+
+--- The outermost level of a transaction begins. What $ZMAXTPTIME becomes in it counts for the next one.
+function M.begin_transaction(seconds)
+    if heard == nil then heard = require("mumps.runtime.interrupt").want(M.SIGALRM) or false end
+    if not heard then return end
+    late_at = now() + seconds * 1000
+    arm(late_at)
+end
+
+--- It has ended.
+function M.end_transaction() late_at = nil end
+
 -- It ran out while something else was going on.
 function M.again()
-    if M.due() then ffi.C.raise(M.SIGALRM) end
+    if M.due() or M.late() then return ffi.C.raise(M.SIGALRM) end
+    M.rearm()
 end
 
 local function left()
