@@ -26,8 +26,8 @@ struct serve__listen {
 /* Give a worker another. */
 bool serve__listen_add(struct serve__start *start, int fd, enum serve__way way, bool is_shared);
 
-/* Why nobody could reach a server of these parameters, which is a mistake, as in Redis; NULL: it has a door.  `shared` of
- * l is all that is looked at. */
+/* Why nobody could reach a server of these parameters, which is a mistake, as in Redis; NULL: it has a door.  `shared`
+ * of l is all that is looked at. */
 const char *serve__listen_refused(const struct serve__listen *l);
 
 /* Open what the parameters say, or take what systemd has opened.  False: that was logged. */
