@@ -330,7 +330,8 @@ local function local_call(k, kind, label, n, args)
     local ast = k.ast
     local at = ast.labels[label or ""]
     if not at then
-        return format("%s(%s)", k:h("unknown_label"), names.quote(label or ""))
+        local fail = k.literal and "missing_label" or "unknown_label"
+        return format("%s(%s)", k:h(fail), names.quote(label or ""))
     end
     local line = ast.lines[at]
     if k.has_entry[at] then

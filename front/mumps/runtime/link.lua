@@ -140,6 +140,11 @@ function H.unknown_label(name)
     return fail("LABELUNKNOWN", name)
 end
 
+-- The same in the text of an XECUTE.
+function H.missing_label(name)
+    return fail("LABELMISSING", name)
+end
+
 function H.no_label(name)
     return fail("LABELNOTFND", name)
 end
