@@ -428,6 +428,13 @@ static bool make_shared(struct supervisor *v)
            serve__takeover_prepare(v->shared);
 }
 
+/* What is wrong in what was said: the text, or NULL. */
+static const char *refused(const struct supervisor *v, char *error, size_t cap)
+{
+    const char *wrong = serve__config_refused(v->shared, error, cap);
+    return wrong != NULL ? wrong : serve__listen_refused(&v->listen);
+}
+
 static int run(struct supervisor *v)
 {
     sigset_t signals;
@@ -436,9 +443,7 @@ static int run(struct supervisor *v)
     v->nworkers = number_of(v, SERVE__CFG_workers);
     v->shared->nworkers = v->nworkers;
     v->listen.shared = v->shared;
-    const char *wrong = serve__config_refused(v->shared, error, sizeof error);
-    if (wrong == NULL)
-        wrong = serve__listen_refused(&v->listen);
+    const char *wrong = refused(v, error, sizeof error);
     if (wrong != NULL)
         return fail(wrong) ? 0 : 2;
     settle(v);
