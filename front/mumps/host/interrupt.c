@@ -16,6 +16,7 @@
 
 #include <lauxlib.h>
 
+#include "mumps/host/hook.h"
 #include "mumps/host/vm.h"
 #include "mumps/io/io.h"
 
@@ -27,21 +28,10 @@ static struct {
 
 static char asked; /* its address is the key of Lua's function in the registry */
 
-/* asked(signal, source, line) -> a function to be called, or nil: not here. */
 static void on_line(lua_State *L, lua_Debug *ar)
 {
-    if (lua_getinfo(L, "S", ar) == 0 || strncmp(ar->source, "=M", 2) != 0 || strcmp(ar->what, "Lua") != 0)
+    if (!caret_mumps__hook_ask(L, ar, &asked, interrupt.raised[1]))
         return;
-    lua_pushlightuserdata(L, &asked);
-    lua_rawget(L, LUA_REGISTRYINDEX);
-    lua_pushinteger(L, interrupt.raised[1]);
-    lua_pushstring(L, ar->source);
-    lua_pushinteger(L, ar->currentline);
-    lua_call(L, 3, 1);
-    if (!lua_isfunction(L, -1)) {
-        lua_pop(L, 1);
-        return;
-    }
     interrupt.raised[0] = 0;
     lua_sethook(L, NULL, 0, 0);
     lua_call(L, 0, 0);
@@ -78,16 +68,13 @@ static int interrupts(lua_State *L)
         signal((int)luaL_checkinteger(L, 1), SIG_DFL);
         return 0;
     }
-    luaL_checktype(L, 2, LUA_TFUNCTION);
+    caret_mumps__hook_keep(L, &asked, 2);
     interrupt.raised = (volatile int *)(uintptr_t)lua_topointer(L, 3);
     interrupt.deadly |= lua_toboolean(L, 4);
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
     sigemptyset(&action.sa_mask);
     interrupt.L = L;
-    lua_pushlightuserdata(L, &asked);
-    lua_pushvalue(L, 2);
-    lua_rawset(L, LUA_REGISTRYINDEX);
     caret_mumps__io_be_woken();
     lua_pushboolean(L, sigaction((int)luaL_checkinteger(L, 1), &action, NULL) == 0);
     return 1;
@@ -95,8 +82,5 @@ static int interrupts(lua_State *L)
 
 void caret_mumps__add_interrupts(lua_State *L)
 {
-    lua_getfield(L, LUA_REGISTRYINDEX, "caret.mumps");
-    lua_pushcfunction(L, interrupts);
-    lua_setfield(L, -2, "interrupts");
-    lua_pop(L, 1);
+    caret_mumps__hook_offer(L, "interrupts", interrupts);
 }

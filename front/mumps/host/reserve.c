@@ -25,14 +25,13 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <lauxlib.h>
 #include <luajit.h>
 
+#include "mumps/host/hook.h"
 #include "mumps/host/memory.h"
 
 #define MIB          ((size_t)1 << 20)
@@ -147,17 +146,8 @@ void caret_mumps__reserve_done(void)
 
 static void on_line(lua_State *L, lua_Debug *ar)
 {
-    if (lua_getinfo(L, "S", ar) == 0 || strncmp(ar->source, "=M", 2) != 0 || strcmp(ar->what, "Lua") != 0)
+    if (!caret_mumps__hook_ask(L, ar, &at_line, CARET_MUMPS__MEMORY))
         return;
-    lua_pushlightuserdata(L, &at_line);
-    lua_rawget(L, LUA_REGISTRYINDEX);
-    lua_pushstring(L, ar->source);
-    lua_pushinteger(L, ar->currentline);
-    lua_call(L, 2, 1);
-    if (!lua_isfunction(L, -1)) {
-        lua_pop(L, 1);
-        return;
-    }
     caret_mumps__reserve_done();
     lua_call(L, 0, 0);
 }
@@ -267,17 +257,11 @@ bool caret_mumps__reserve_short(void)
 /* reserve(at) */
 static int add(lua_State *L)
 {
-    luaL_checktype(L, 1, LUA_TFUNCTION);
-    lua_pushlightuserdata(L, &at_line);
-    lua_pushvalue(L, 1);
-    lua_rawset(L, LUA_REGISTRYINDEX);
+    caret_mumps__hook_keep(L, &at_line, 1);
     return 0;
 }
 
 void caret_mumps__reserve_add(lua_State *L)
 {
-    lua_getfield(L, LUA_REGISTRYINDEX, "caret.mumps");
-    lua_pushcfunction(L, add);
-    lua_setfield(L, -2, "reserve");
-    lua_pop(L, 1);
+    caret_mumps__hook_offer(L, "reserve", add);
 }

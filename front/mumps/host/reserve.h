@@ -27,8 +27,8 @@ bool caret_mumps__reserve_use(size_t n);
 /* The virtual machine goes. */
 void caret_mumps__reserve_drop(void);
 
-/* Gives Lua reserve(at): at(source, line) is called before a line of M once memory is short.  It returns a function to
- * be called then, or nil: not here. */
+/* Gives Lua reserve(at): at(CARET_MUMPS__MEMORY, source, line) is called before a line of M once memory is short.  It
+ * returns a function to be called then, or nil: not here. */
 void caret_mumps__reserve_add(lua_State *L);
 
 /* For Lua.  What loops of M look at: int[2], which stays where it is (host/interrupt.c). */

@@ -20,11 +20,9 @@ local interrupt = {}
 local MEMORY, END, SIGINT, SIGUSR1, SIGALRM, SIGTERM = -1, 0, 2, 10, 14, 15
 local FORCED = 241 -- exit status
 local running = false
-local at
 local raised = ffi.new "int[2]" -- by the handler: one came, and which
 interrupt.raised = raised
 C.caret_mumps__reserve_tell(raised)
-memory.tell_at(function(source, line) return at(MEMORY, source, line) end)
 
 special.readers.ZININTERRUPT = function() return running and 1 or 0 end
 special.readers.ZYINTRSIG = function() return running and "SIGUSR1" or "" end
@@ -85,7 +83,7 @@ local function at_alarm()
 end
 
 -- May the line of that chunk be interrupted?  The function that does it.
-function at(signal, source, line)
+local function at(signal, source, line)
     local code = level.codes[tonumber(source:match "%d+")]
     if not code or not code.map[line] then return nil end
     if signal == MEMORY then return memory.relieve end
@@ -94,6 +92,7 @@ function at(signal, source, line)
     if signal == SIGALRM and not running then return at_alarm() end
     return running and restore_hook or job_interrupt
 end
+memory.tell_at(at)
 
 -- The M that asks is among the callers.
 local function answer()
