@@ -86,6 +86,17 @@ at() { printf '%s\n' "$tab${tab}At M source location $1" '' '>'; }
 } >want
 direct "QUIT with a value leaves an extrinsic; \$ECODE can be set; an XECUTE is told by its place"
 
+printf '%s\n' 'w 1/0' 'w $st(0,"ECODE")' 'q 7' 'w $ec,$st(0,"ECODE")' 's $ec=""' 'w $ec,$st(0,"ECODE")' >in
+{
+    printf '%s\n' '' '>' '%YDB-E-DIVZERO, Attempt to divide by zero' '' '>' '' '>' "$unwanted" && at '+1^GTM$DMOD'
+    printf '%s\n' ,M16,Z150374450,,M16,Z150374450, '>' '' '>' '' '>'
+} >want
+direct "a wrong QUIT at the prompt is in \$ECODE and \$STACK"
+
+printf '%s\n' 's $et=""' 'd X^V' 'w $st,$st(-1),$st(1,"PLACE"),$p($zs,",",2)' 's $et="",$ec="" n $et' 'd X^V' 'w $st' >in
+printf '%s\n' '' '>' '' '>' "$error: u" '' '>' '01X^VX^V' '>' '' '>' "$error: u" '' '>' 0 '>' >want
+direct "without any trap an error leads back to the prompt, and is told without its place"
+
 printf '%s\n' 's $et="zgoto 0"' 's a=$$^V' >in
 printf '%s\n' '' '>' '' '>' >want
 direct "the status of an error whose trap leaves by ZGOTO 0" 218

@@ -100,11 +100,11 @@ function M.run_with(label, routine, args, n)
 end
 
 -- QUIT with a value at a prompt: that of the extrinsic whose level it is.
-local function quit_with(v)
+local function quit_with(v, code)
     local n = L.n
     if n == 0 or L.kind[n] ~= frames.kinds["$$"] then
-        local e = errors.object("NOTEXTRINSIC")
-        e.place = level.place()
+        local e = level.locate_returned(errors.object("NOTEXTRINSIC"), n, code, 1)
+        e.place, e.counts = level.place(), true -- for $ECODE, which other errors of the line are not
         return errors.rethrow(e)
     end
     return errors.rethrow{control = "goto", level = n, fn = function()
@@ -126,7 +126,7 @@ function M.direct(text, nested)
         end
         local done, v, quits = pcall(f)
         if done and v ~= nil then
-            done, v = pcall(quit_with, v)
+            done, v = pcall(quit_with, v, code)
         elseif done and quits and nested == "error" then
             level.prompts[L.n] = "BREAK" -- its line is what comes next
         end
@@ -134,7 +134,7 @@ function M.direct(text, nested)
             left = v
         elseif not done then
             if type(v) == "table" then
-                v.typed = v.at_level == L.n
+                v.typed = v.at_level == L.n and not v.counts
             end
             return errors.rethrow(v)
         end

@@ -282,6 +282,8 @@ function M.info(n, item)
     local l = level_at(n)
     if not l then
         return ""
+    elseif item == "ECODE" then
+        return l.ecode and l.ecode ~= "" and not M.is_clear() and "," .. l.ecode or ""
     elseif n == 0 and l.code.kind ~= "routine" and M.outside ~= "" then -- direct mode
         return item == "PLACE" and M.outside or ""
     elseif item == "PLACE" then
@@ -289,8 +291,6 @@ function M.info(n, item)
         return n == 0 and L.n >= 0 and l.base and l.base .. place or place
     elseif item == "MCODE" then
         return source_of(l.code, l.line)
-    elseif item == "ECODE" then
-        return l.ecode and l.ecode ~= "" and "," .. l.ecode or ""
     end
     return ""
 end

@@ -63,8 +63,10 @@ local estack = {restore = function(_, n)
     M.estack = n
 end}
 
+-- $ETRAP keeps its value.
 function M.new_etrap()
     symbols.push_special(traps, M.etrap, M.ztrap)
+    M.ztrap = ""
 end
 
 -- An $ETRAP that it takes the place of comes back when the level ends.
@@ -192,6 +194,8 @@ function M.caught(e, n, before)
     elseif not e.m or n == M.prompt then -- direct mode tells the errors of its line itself
         if e.m == "SETECODE" and e.at_level == n then
             M.ecode = with_code(e.ecode)
+        elseif e.counts then
+            count(e)
         end
         return nil, e
     end
@@ -228,8 +232,8 @@ function M.caught(e, n, before)
         level.handling = n
     end
     if not text then
-        local f = M.interactive and M.interactive(e) -- direct mode has a prompt for it
-        e.by_ztrap = f and true or false
+        local f = M.ztrap == "B" and M.interactive and M.interactive(e) -- direct mode has a prompt for it
+        e.by_ztrap, e.untrapped = f and true or false, not f
         return f, e
     end
     local f = M.handler(text, by_ztrap, e)

@@ -101,7 +101,7 @@ local function run(text, nested)
     if is_mine(e, "stop") then return report(errors.object "CTRLC") end
     if ok and not is_mine(e, "halt") then return end
     if type(e) ~= "table" or e.control then return e end
-    report(e, e.trapped or e.typed)
+    report(e, e.trapped or e.untrapped or e.typed)
 end
 
 -- Lines until one leaves the prompt: what is to be thrown then.
