@@ -172,7 +172,7 @@ end
 -- arguments, and does nothing with these then.
 local function entry(s, p, called)
     local node
-    node, p = expr.entry(s, p, true)
+    node, p = expr.entry(s, p, true, called)
     -- @x@(...) is the entry that x names, called.
     local more = called and byte(s, p) == 64 and byte(s, p + 1) == 40
     if more then p = p + 1 end

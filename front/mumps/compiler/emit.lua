@@ -284,7 +284,7 @@ local function after(k, ast, n)
         return format("return nil,%.0f", #ast.lines * 65536 + k.id)
     end
     local line = ast.lines[n]
-    if line.formals then
+    if line.listed then
         return format("do local e=H.fall_into(%s) return e end", names.quote(line.label))
     end
     return format("return F.L%d()", n)

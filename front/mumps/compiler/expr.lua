@@ -152,23 +152,27 @@ function expr.actuals(s, p, unclosed)
     return actuals(s, p + 1, unclosed)
 end
 
--- A label or routine, by name or by @; nil if there is none.
-local function part(s, p, rule)
+-- A label or routine, by name or by @; nil if there is none. @x@(subscripts) is a name with these, and so
+-- none of a label; `called`: what follows is not the name's.
+local function part(s, p, rule, called)
     if byte(s, p) ~= 64 then return rule(s, p) end
-    local value
+    local value, list
     value, p = atom(s, p + 1)
-    if byte(s, p) == 64 and byte(s, p + 1) ~= 40 then fail("LPARENMISSING", p + 1) end
-    return { "ind", value }, p
+    if byte(s, p) ~= 64 then return { "ind", value }, p end
+    if byte(s, p + 1) ~= 40 then fail("LPARENMISSING", p + 1) end
+    if called then return { "ind", value }, p end
+    list, p = subscripts(s, p + 2)
+    return { "ind", { "subscripted", value, list } }, p
 end
 
--- LABEL+OFFSET^ROUTINE; `whole` takes the offset, too.
-function expr.entry(s, p, whole)
+-- LABEL+OFFSET^ROUTINE; `whole` takes the offset, too; `called`: what it is called with may follow.
+function expr.entry(s, p, whole, called)
     local label, offset, routine
     local from = p
-    label, p = part(s, p, lex.label)
+    label, p = part(s, p, lex.label, called)
     if whole and byte(s, p) == 43 then offset, p = parse(s, p + 1) end
     if byte(s, p) == 94 then
-        routine, p = part(s, p + 1, name)
+        routine, p = part(s, p + 1, name, called)
         if not routine then fail("RTNNAME", p) end
     end
     if p == from then fail("LABELEXPECTED", p) end

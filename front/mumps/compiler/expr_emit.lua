@@ -424,6 +424,11 @@ emit["select"] = function(k, node)
     return format("(%s or %s())", concat(out, " or "), k:h("select_false"))
 end
 
+-- @x@(subscripts) where a label is wanted: the name of the node, as text.
+emit["subscripted"] = function(k, node)
+    return format("%s(%s%s)", k:h("subscripted"), value(k, node[2]), more(k, node[3]))
+end
+
 -- Arguments that name an entry point: label, offset, routine as text.
 function M.entry(k, e)
     local function name(x)
@@ -539,5 +544,14 @@ value, cond, number = counted(plain_value), counted(plain_cond), counted(plain_n
 
 M.value, M.cond, M.number, M.emit = value, cond, number, emit
 M.quote = quote
+
+-- text, which is done if the condition of the command holds.
+function M.when(k, cmd, text)
+    local outer = k.literal
+    k.literal = outer or cmd.literal
+    text = format("if %s then %s end ", cond(k, cmd.pc), text)
+    k.literal = outer
+    return text
+end
 
 return M

@@ -199,16 +199,21 @@ local governing = {IF = emit_if, ELSE = emit_else, FOR = any_for, TSTART = emit_
     TCOMMIT = emit_tcommit}
 
 -- What the emitter can't do is an error when it is reached.
-local function statement(k, cmd, ctx)
+local function unconditional(k, cmd, ctx)
     local ok, text = pcall(commands.do_cmd[cmd[1]], k, cmd, ctx)
     if not ok then
         errors.tell(text)
-        text = format("%s(%s)", k:h("unimplemented"), names.quote(cmd[1]))
-    end
-    if cmd.pc then
-        return format("if %s then %s end", cond(k, cmd.pc), text)
+        return format("%s(%s)", k:h("unimplemented"), names.quote(cmd[1]))
     end
     return text
+end
+
+local function statement(k, cmd, ctx)
+    local outer = k.literal
+    k.literal = outer or cmd.literal -- it was in the text of an XECUTE
+    local text = unconditional(k, cmd, ctx)
+    k.literal = outer
+    return cmd.pc and expr.when(k, cmd, text) or text
 end
 
 function sequence(k, cmds, i, ctx)

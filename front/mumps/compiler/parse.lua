@@ -1,8 +1,9 @@
 -- M text -> AST.
 --
--- A routine is {name, text, lines, labels, errors, starts}; a line {n, level, label, formals, cmds}; a
--- command {"SET", args, pc = condition, col = column}.  Nodes are arrays {kind, ...}.  IF, ELSE and FOR
--- govern the rest of their line; a DO without arguments has `first` and `last`, the lines of its block.
+-- A routine is {name, text, lines, labels, errors, starts}; a line {n, level, label, listed, formals,
+-- cmds}; a command {"SET", args, pc = condition, col = column}.  Nodes are arrays {kind, ...}.  IF, ELSE
+-- and FOR govern the rest of their line; a DO without arguments has `first` and `last`, the lines of its
+-- block.
 --
 -- What can't be compiled is the command {"ERROR", {err}} in place of the one that is wrong, and the last
 -- of its line: the commands before it run, as in YottaDB.
@@ -220,7 +221,10 @@ local function head(s, line)
     local p = 1
     line.label, p = lex.label(s, p)
     if line.label and byte(s, p) == 58 then line.hidden, p = true, p + 1 end
-    if line.label and byte(s, p) == 40 then line.formals, p = formals(s, p + 1) end
+    if line.label and byte(s, p) == 40 then
+        line.listed = true -- also when the list is wrong
+        line.formals, p = formals(s, p + 1)
+    end
     local b = byte(s, p)
     if b and b ~= 32 and b ~= 9 and b ~= 59 then fail("LSEXPECTED", p) end
     p = blanks(s, p)

@@ -179,7 +179,7 @@ function M.tstart(k, cmds, i, ctx, sequence)
     if not cmd.pc then
         return text
     end
-    return format("if %s then %s end ", expr.cond(k, cmd.pc), text) .. sequence(k, cmds, i + 1, ctx)
+    return expr.when(k, cmd, text) .. sequence(k, cmds, i + 1, ctx)
 end
 
 function M.tcommit(k, cmds, i, ctx, sequence)
@@ -189,7 +189,7 @@ function M.tcommit(k, cmds, i, ctx, sequence)
     if not cmd.pc then
         return text
     end
-    return format("if %s then %s end ", expr.cond(k, cmd.pc), text) .. sequence(k, cmds, i + 1, ctx)
+    return expr.when(k, cmd, text) .. sequence(k, cmds, i + 1, ctx)
 end
 
 -- ---- FOR

@@ -78,7 +78,9 @@ end
 local function spread(k, cmds)
     local out = {}
     for _, cmd in ipairs(cmds) do
-        for _, one in ipairs(part_of_line(k, cmd) or {cmd}) do
+        local text = part_of_line(k, cmd)
+        for _, one in ipairs(text or {cmd}) do
+            one.literal = text ~= nil
             out[#out + 1] = one
         end
     end

@@ -145,6 +145,12 @@ function H.missing_label(name)
     return fail("LABELMISSING", name)
 end
 
+-- NAME(subscript,...) of values, where a label or routine is wanted.
+function H.subscripted(name, ...)
+    local node = require("mumps.values.names").name
+    return node(require("mumps.values.number").str(name), select("#", ...), {...})
+end
+
 function H.no_label(name)
     return fail("LABELNOTFND", name)
 end

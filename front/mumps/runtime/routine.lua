@@ -53,6 +53,24 @@ local function not_found(shown, ...)
     fail_with(table.concat(tail), "ZLINKFILE", shown)
 end
 
+local function no_name(name)
+    local _, severity = errors.get "ZLNOOBJECT"
+    fail_with((",%%YDB-%s-ZLNOOBJECT, %s"):format(severity, errors.text "ZLNOOBJECT"), "NOTMNAME", name)
+end
+
+local function is_name(name) return name:find "^[%%_%a]%w*$" ~= nil end
+
+local function no_path()
+    fail_with(",%YDB-I-TEXT, Filename/path is missing", "ZLINKFILE", "")
+end
+
+-- No file has the routine of that name.
+local function unknown(name)
+    if name == "" then no_path() end
+    if not is_name(name) and not name:find "[./]" then no_name(name) end
+    not_found(name, file_name(name), (file_name(name):gsub("m$", "o")))
+end
+
 -- -------------------------------------------------------------- compiling
 
 -- What the compiler found, as it is shown at the terminal: the line, a mark below the place, where, what.
@@ -116,7 +134,7 @@ function routine.get(name)
     local r = loaded[name]
     if r then return r end
     local text, path, time, size = find(name)
-    if not text then not_found(name, file_name(name), (file_name(name):gsub("m$", "o"))) end
+    if not text then unknown(name) end
     return compile(name, text, path, time, size)
 end
 
@@ -226,11 +244,6 @@ local function parts(given)
     return folder, name or file, ending
 end
 
-local function no_name(name)
-    local _, severity = errors.get "ZLNOOBJECT"
-    fail_with((",%%YDB-%s-ZLNOOBJECT, %s"):format(severity, errors.text "ZLNOOBJECT"), "NOTMNAME", name)
-end
-
 local function missing(given, folder, name, ending)
     if folder == "" then
         if not ending then return not_found(given, name .. ".m", name .. ".o") end
@@ -252,10 +265,10 @@ end
 
 -- ZLINK text: found and compiled anew.  A file .o stands for the source beside it, as nothing else is kept.
 function routine.zlink(given)
-    if given == "" then fail_with(",%YDB-I-TEXT, Filename/path is missing", "ZLINKFILE", "") end
+    if given == "" then no_path() end
     local folder, name, ending = parts(given)
     routine.zsource = folder == "" and name or full(folder) .. name
-    if not name:match "^[%%_%a][%w]*$" then no_name(name) end
+    if not is_name(name) then no_name(name) end
     local text, path, time, size
     if not ending or ending == ".m" or ending == ".o" then
         text, path, time, size = source_of(folder, name)
