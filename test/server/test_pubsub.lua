@@ -171,6 +171,36 @@ case("keyspace notifications", function(c)
     closed(list)
 end)
 
+case("keymiss is told of what is looked up to be read, whatever the command", function(c)
+    local one = check.connect()
+    c("CONFIG", "SET", "notify-keyspace-events", "Em")
+    one("SUBSCRIBE", "__keyevent@0__:keymiss")
+    c("SADD", "s", "a")
+    c("PFADD", "hll", "a")
+    local asked = {"GET", "GETDEL", "GETEX", "GETSET", "SORT", "COPY", "BITOP", "SINTERSTORE", "ZDIFFSTORE",
+        "ZRANGESTORE", "PFMERGE", "BITFIELD", "SET", "TYPE", "EXISTS", "TTL", "HGET", "SISMEMBER", "ZSCORE"}
+    local words = {GETSET = {"none", "1"}, COPY = {"none", "x"}, BITOP = {"NOT", "x", "none"},
+        SINTERSTORE = {"x", "s", "none"}, ZDIFFSTORE = {"x", "1", "none"},
+        ZRANGESTORE = {"x", "none", "0", "1"}, PFMERGE = {"none", "hll"},
+        BITFIELD = {"none", "GET", "u8", "0"}, SET = {"none", "1", "GET"}, HGET = {"none", "f"},
+        SISMEMBER = {"none", "a"}, ZSCORE = {"none", "a"}}
+    for _, name in ipairs(asked) do
+        c("DEL", "none")
+        c(name, unpack(words[name] or {"none"}))
+        c("GET", "mark:" .. name)
+        is(one:read(), {"message", "__keyevent@0__:keymiss", "none"})
+        is(one:read(), {"message", "__keyevent@0__:keymiss", "mark:" .. name})
+    end
+    c("DEL", "none") -- these tell of nothing
+    for _, of in ipairs {"ENCODING", "FREQ", "IDLETIME", "REFCOUNT"} do c("OBJECT", of, "none") end
+    c("MEMORY", "USAGE", "none")
+    c("LPOP", "none")
+    c("GET", "mark")
+    is(one:read(), {"message", "__keyevent@0__:keymiss", "mark"})
+    c("CONFIG", "SET", "notify-keyspace-events", "")
+    closed({one})
+end)
+
 case("a client that takes no messages is ended", function(c)
     local other = check.connect()
     c("CONFIG", "SET", "client-output-buffer-limit", "pubsub 1mb 0 0")

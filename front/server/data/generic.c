@@ -213,10 +213,19 @@ const char *serve__key_encoding(const struct serve__key *k)
     return "unknown";
 }
 
+/* The key that OBJECT asks for: it counts as read, but its absence is told to nobody. */
+static int look_at(struct serve__call *q, struct serve__key *k)
+{
+    int rc = serve__key_open(q, k, q->argv[2], SERVE__ANY);
+    if (rc == CARET_OK || rc == CARET_NONE)
+        serve__key_looked(q, k->exists);
+    return rc;
+}
+
 int serve__cmd_object_encoding(struct serve__call *q)
 {
     struct serve__key k;
-    int rc = serve__key_read(q, &k, q->argv[2], SERVE__ANY);
+    int rc = look_at(q, &k);
     return rc == CARET_OK ? serve__text(q, serve__key_encoding(&k)) : rc;
 }
 
@@ -224,7 +233,7 @@ int serve__cmd_object_refcount(struct serve__call *q)
 {
     struct serve__key k;
     int64_t n;
-    int rc = serve__key_read(q, &k, q->argv[2], SERVE__ANY);
+    int rc = look_at(q, &k);
     if (rc != CARET_OK)
         return rc;
     bool alone =
@@ -238,7 +247,7 @@ int serve__cmd_object_idletime(struct serve__call *q)
 {
     struct serve__key k;
     uint32_t idle = serve__access_idle(q, q->argv[2]);
-    int rc = serve__key_read(q, &k, q->argv[2], SERVE__ANY);
+    int rc = look_at(q, &k);
     serve__access_set_idle(q, q->argv[2], idle);
     if (rc == CARET_OK && serve__access_counts(q->w))
         return serve__fail(q,
@@ -252,7 +261,7 @@ int serve__cmd_object_freq(struct serve__call *q)
 {
     struct serve__key k;
     unsigned freq = serve__access_freq(q, q->argv[2]);
-    int rc = serve__key_read(q, &k, q->argv[2], SERVE__ANY);
+    int rc = look_at(q, &k);
     if (rc != CARET_OK)
         return rc;
     serve__access_set_freq(q, q->argv[2], freq);

@@ -288,11 +288,8 @@ int serve__key_open(struct serve__call *q, struct serve__key *k, caret_slice nam
         return rc;
     if (serve__key_expired(q, k))
         serve__key_nothing(q, k, name);
-    if (!k->exists) {
-        if (q->cmd != NULL && (q->cmd->flags & SERVE__READONLY))
-            serve__event_add(q, SERVE__EVENT_MISS, "keymiss", &name, 1);
+    if (!k->exists)
         return CARET_NONE;
-    }
     return type == SERVE__ANY || type == k->type ? CARET_OK : SERVE__E_TYPE;
 }
 
@@ -303,8 +300,11 @@ void serve__key_looked(struct serve__call *q, bool hit)
 
 int serve__key_seen(struct serve__call *q, int rc, const struct serve__key *k)
 {
-    if (rc == CARET_OK || rc == CARET_NONE || rc == SERVE__E_TYPE)
-        serve__key_looked(q, k->exists);
+    if (rc != CARET_OK && rc != CARET_NONE && rc != SERVE__E_TYPE)
+        return rc;
+    serve__key_looked(q, k->exists);
+    if (!k->exists)
+        serve__event_add(q, SERVE__EVENT_MISS, "keymiss", &k->name, 1);
     return rc;
 }
 

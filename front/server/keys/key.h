@@ -83,10 +83,11 @@ int serve__key_node(struct serve__call *q, caret_node_buf *node, caret_slice nam
 int serve__key_open(struct serve__call *q, struct serve__key *k, caret_slice name, enum serve__type type);
 
 /* The same for what Redis looks up as a reader, also in a command that writes: whether the key was there, of whatever
- * type, is counted (keyspace_hits, keyspace_misses). */
+ * type, is counted (keyspace_hits, keyspace_misses), and that it was not is told (the event keymiss). */
 int serve__key_read(struct serve__call *q, struct serve__key *k, caret_slice name, enum serve__type type);
-/* Count it, after a look for k that returned rc: rc. */
+/* Count and tell it, after a look for k that returned rc: rc. */
 int serve__key_seen(struct serve__call *q, int rc, const struct serve__key *k);
+/* Count it alone. */
 void serve__key_looked(struct serve__call *q, bool hit);
 
 /* The same, and the value of a node below it, both by one look: *value has no data if that has none. k->node
