@@ -12,7 +12,8 @@
 --
 -- Of a topic, `unordered` names commands whose answer is a set, with `width(words)` elements of a flat array
 -- that belong together; `hidden` those that are sent but not compared; `makers` makes up words of its own;
--- `alike` is asked about answers that differ ("end": by chance, and so do the data from now on). The state of
+-- `alike` is asked about answers that differ ("end": by chance, and so do the data from now on), and
+-- `ends_exec` whether redis-server may end the connection within EXEC of a list of commands. The state of
 -- both is compared at the end of each sequence by the `probes`. `before(connection)` is called before each.
 -- With DIFFER_HISTORY in the environment a difference is told with all that was sent before it.
 -- A connection that a server ends is made anew; the other has to end as well.
@@ -271,7 +272,6 @@ local function compare(topic, words, what, a, b)
     return false
 end
 
-local plain_topic = {hidden = {}, unordered = {}}
 local function same(topic, words, what)
     return compare(topic, words, what, ask(topic, words, what:match("RESP(%d)") or "2"))
 end
@@ -327,6 +327,13 @@ end
 -- What ends MULTI, or can't be in it as it is elsewhere, or changes what is answered from then on.
 local not_in_multi = {multi = true, exec = true, discard = true, watch = true, reset = true, hello = true}
 
+-- What compares the answers of a transaction that are not those of its commands.
+local function of_multi(topic, all)
+    return {hidden = {}, unordered = {}, alike = function(words, _, b)
+        return words[1] == "EXEC" and b == "ended" and topic.ends_exec and topic.ends_exec(all) and "end"
+    end}
+end
+
 local function same_in_multi(topic, list, what)
     local all = {{"MULTI"}}
     for _, words in ipairs(list) do
@@ -336,7 +343,7 @@ local function same_in_multi(topic, list, what)
     local a, b = ask_many(ours, all), ask_many(theirs, all)
     local ended = a[#all] == "ended" or b[#all] == "ended"
     local x, y = elements(a[#all]), elements(b[#all])
-    local fine, k, queued = true, 0, "+QUEUED\r\n"
+    local fine, k, queued, plain = true, 0, "+QUEUED\r\n", of_multi(topic, all)
     what = what .. ", in MULTI"
     for i, words in ipairs(all) do
         if not fine then break end
@@ -344,7 +351,7 @@ local function same_in_multi(topic, list, what)
             k = k + 1
             fine = compare(topic, words, what, x[k] or "nothing", y[k] or "nothing")
         elseif not x or not y or i < #all then
-            fine = compare(plain_topic, words, what, a[i], b[i])
+            fine = compare(plain, words, what, a[i], b[i])
         end
     end
     if ended then connect() end
