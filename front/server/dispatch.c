@@ -186,9 +186,17 @@ static bool reads(const struct serve__call *q)
     return (q->cmd->flags & (SERVE__READONLY | SERVE__NO_MANDATORY_KEYS)) == SERVE__READONLY;
 }
 
+/* When it begins, for its time; 0: that is not taken. A script's quick commands are in the time of the script alone. */
+static uint64_t begin_of(struct serve__call *q)
+{
+    if (q->script == NULL)
+        return serve__measure_begin(q->w);
+    return q->cmd->flags & SERVE__FAST ? 0 : serve__measure_clock();
+}
+
 int serve__execute(struct serve__call *q)
 {
-    uint64_t errors = q->reply->errors, begin = q->script != NULL ? 0 : serve__measure_begin(q->w);
+    uint64_t errors = q->reply->errors, begin = begin_of(q);
     bool watched = q->w->monitors > 0 && !(q->cmd->flags & SERVE__ADMIN);
     bool last = q->cmd->run == serve__cmd_exec ||  /* it is told after what it runs */
                 q->cmd->run == serve__cmd_reset || /* whoever sends it does not see it */
@@ -205,7 +213,7 @@ int serve__execute(struct serve__call *q)
     serve__add(&stats->calls, 1);
     if (q->cmd->run == serve__cmd_exec ? rc != CARET_OK : q->reply->errors != errors)
         serve__add(&stats->failed, 1);
-    if (q->script == NULL)
+    if (begin != 0)
         serve__measure_end(q, begin);
     if (q->c != NULL && q->c->tracking != NULL && reads(q))
         serve__tracking_read(q->script != NULL ? q->script : q);

@@ -49,6 +49,11 @@ case("CLIENT LIST tells of the clients of all workers", function(c)
     is(field(line_of(c, ids[1]), "cmd"), "subscribe")
     check.wait(function() return field(line_of(c, ids[2]), "multi") == "1" end)
     is(field(list[3]("CLIENT", "INFO"), "cmd"), "client|info")
+    local named = {}
+    for id in c("CLIENT", "LIST", "ID", ids[4], 999999, ids[2], ids[4]):gmatch("id=(%d+)") do
+        named[#named + 1] = tonumber(id)
+    end
+    is(named, {ids[4], ids[2], ids[4]})
     local text = c("CLIENT", "LIST", "ID", ids[3], ids[4])
     is({text:match("id=(%d+).*\nid=(%d+)")}, {tostring(ids[3]), tostring(ids[4])})
     is(c("CLIENT", "LIST", "TYPE", "pubsub"):match("id=(%d+)"), tostring(ids[1]))

@@ -118,6 +118,37 @@ case("SLOWLOG has the slow commands of all workers", function(c)
     closed(list)
 end)
 
+-- What a list answers of the command of each entry, from the last on.
+local function commands_of(entries)
+    local t = {}
+    for i, e in ipairs(entries) do t[i] = e[4][1] end
+    return t
+end
+
+case("commands of scripts that may take long are measured too", function(c)
+    c("RPUSH", "l", "1")
+    c("CONFIG", "RESETSTAT")
+    c("CONFIG", "SET", "slowlog-log-slower-than", "0")
+    c("SLOWLOG", "RESET")
+    c("EVAL", "redis.call('keys', '*') redis.call('get', 'x') return redis.call('lrange', 'l', 0, -1)", "0")
+    c("CONFIG", "SET", "slowlog-log-slower-than", "10000")
+    is(commands_of(c("SLOWLOG", "GET", "3")), {"EVAL", "lrange", "keys"})
+    is(c("LATENCY", "HISTOGRAM", "keys")[2][2], 1)
+end)
+
+case("what slowlog-max-len cut off does not come back", function(c)
+    c("CONFIG", "SET", "slowlog-log-slower-than", "0", "slowlog-max-len", "100")
+    for _ = 1, 5 do c("GET", "x") end
+    c("CONFIG", "SET", "slowlog-log-slower-than", "10000")
+    is(c("SLOWLOG", "LEN") > 4, true)
+    c("CONFIG", "SET", "slowlog-max-len", "2")
+    is(c("SLOWLOG", "LEN"), 2)
+    c("CONFIG", "SET", "slowlog-max-len", "128")
+    is(c("SLOWLOG", "LEN"), 2)
+    is(commands_of(c("SLOWLOG", "GET")), {"GET", "GET"})
+    c("SLOWLOG", "RESET")
+end)
+
 case("LATENCY and INFO count what all workers did", function(c)
     local list = check.spread(3)
     c("CONFIG", "RESETSTAT")

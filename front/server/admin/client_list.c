@@ -124,15 +124,24 @@ int serve__cmd_client_info(struct serve__call *q)
     return serve__verbatim(q, "txt", b->data, b->len);
 }
 
-/* One of the numbers from argument 3 on. */
-static bool is_named(struct serve__call *q, uint64_t id)
+static int by_id(const void *id, const void *client)
+{
+    uint64_t a = *(const uint64_t *)id, b = ((const struct serve__client *)client)->id;
+    return (a > b) - (a < b);
+}
+
+/* The lines of the numbers from argument 3 on, in their order. */
+static void named_lines(struct serve__call *q, const struct serve__client *list, size_t n,
+                        struct serve__buffer *b)
 {
     for (int i = 3; i < q->argc; i++) {
-        int64_t n;
-        if (serve__read_integer(&q->argv[i], &n) && (uint64_t)n == id)
-            return true;
+        int64_t id;
+        const struct serve__client *c = NULL;
+        if (serve__read_integer(&q->argv[i], &id))
+            c = bsearch(&id, list, n, sizeof *list, by_id);
+        if (c != NULL)
+            line(q->w, c, b);
     }
-    return false;
 }
 
 static int list_filter(struct serve__call *q, struct filter *f, bool *ids)
@@ -162,8 +171,10 @@ int serve__cmd_client_list(struct serve__call *q)
         return rc;
     struct serve__client *list = serve__clients(q->w, &n);
     b->len = 0;
-    for (size_t i = 0; i < n; i++)
-        if (passes(q, &f, &list[i]) && (!ids || is_named(q, list[i].id)))
+    if (ids && list != NULL)
+        named_lines(q, list, n, b);
+    for (size_t i = 0; !ids && i < n; i++)
+        if (passes(q, &f, &list[i]))
             line(q->w, &list[i], b);
     free(list);
     return serve__verbatim(q, "txt", b->data, b->len);

@@ -198,6 +198,8 @@ int serve__cmd_config_set(struct serve__call *q)
                 serve__acl_requirepass(q->w, q->argv[i + 1]);
             else if (serve__is(&q->argv[i], "maxmemory") && q->w->config.n[SERVE__CFG_maxmemory] != 0)
                 serve__memory_full(q); /* keys are evicted now */
+            else if (serve__is(&q->argv[i], "slowlog-max-len"))
+                serve__slowlog_trim(q->w);
         return serve__ok(q);
     }
     const char *name = serve__config_name(parameter_of(q, bad));

@@ -47,7 +47,7 @@ struct serve__spikes {
 };
 
 struct serve__measures {
-    uint64_t next_slow, first_slow; /* ids: the next; the first since SLOWLOG RESET */
+    uint64_t next_slow, first_slow; /* ids: the next; the first that is kept */
     struct serve__slow slow[SERVE__SLOW_ENTRIES];
     struct serve__spikes spikes[SERVE__SPIKE_EVENTS];
     serve__counter nerrors;
@@ -81,6 +81,9 @@ void serve__measure_log_slow(struct serve__call *q, uint64_t ns);
 bool serve__measure_is_slow(const struct serve__call *q, uint64_t ns);
 void serve__measure_slow(struct serve__call *q, uint64_t ns, struct serve__slow *e);
 void serve__measure_add_slow(struct serve__shared *s, const struct serve__slow *e);
+
+/* slowlog-max-len was set: what is too old now does not come back when that grows again. */
+void serve__slowlog_trim(struct serve__worker *w);
 
 /* An error was answered, or a script has met it: "ERR what".  It is counted, by its first word too: at once, or, within
  * a transaction, by serve__measure_errors() when that is over, once however often it began. */

@@ -5,12 +5,20 @@
 #include "server/worker.h"
 
 /* How many entries there are. */
-static uint64_t length(struct serve__call *q)
+static uint64_t length(const struct serve__worker *w)
 {
-    const struct serve__measures *m = q->w->shared->measures;
-    uint64_t n = m->next_slow - m->first_slow, most = (uint64_t)q->w->config.n[SERVE__CFG_slowlog_max_len];
+    const struct serve__measures *m = w->shared->measures;
+    uint64_t n = m->next_slow - m->first_slow, most = (uint64_t)w->config.n[SERVE__CFG_slowlog_max_len];
     most = most < SERVE__SLOW_ENTRIES ? most : SERVE__SLOW_ENTRIES;
     return n < most ? n : most;
+}
+
+void serve__slowlog_trim(struct serve__worker *w)
+{
+    struct serve__measures *m = w->shared->measures;
+    serve__shared_lock(w->shared);
+    m->first_slow = m->next_slow - length(w);
+    serve__shared_unlock(w->shared);
 }
 
 static void answer(struct serve__call *q, const struct serve__slow *e)
@@ -38,7 +46,7 @@ int serve__cmd_slowlog_get(struct serve__call *q)
         return serve__fail(q, "ERR count should be greater than or equal to -1");
     size_t place = serve__open(q);
     serve__shared_lock(q->w->shared);
-    uint64_t n = length(q);
+    uint64_t n = length(q->w);
     n = count >= 0 && (uint64_t)count < n ? (uint64_t)count : n;
     for (uint64_t i = 0; i < n; i++) {
         const struct serve__slow *e = &m->slow[(m->next_slow - 1 - i) % SERVE__SLOW_ENTRIES];
@@ -53,7 +61,7 @@ int serve__cmd_slowlog_get(struct serve__call *q)
 
 int serve__cmd_slowlog_len(struct serve__call *q)
 {
-    return serve__integer(q, (int64_t)length(q));
+    return serve__integer(q, (int64_t)length(q->w));
 }
 
 int serve__cmd_slowlog_reset(struct serve__call *q)
