@@ -258,6 +258,23 @@ static int text_release(lua_State *L)
     return rc != CARET_OK && rc != CARET_E_NOTLOCKED ? caret__raise(L, n->db, rc) : 0;
 }
 
+/* over(node, most) -> its first subscript of more bytes than that; nil: there is none */
+static int text_over(lua_State *L)
+{
+    const caret_node *n = &caret__check_address(L, 1)->node;
+    size_t most = (size_t)luaL_checkinteger(L, 2), len;
+    unsigned depth = caret_node_depth(n);
+
+    for (unsigned i = 0; i < depth; i++) {
+        caret_node_subscript(n, i, NULL, 0, &len, NULL);
+        if (len > most) {
+            push_subscript(L, n, i);
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* level(db) -> transactions in transactions, restarts of the outermost */
 static int text_level(lua_State *L)
 {
@@ -310,6 +327,7 @@ void caret__add_text(lua_State *L)
                                          {"node_previous", text_node_previous},
                                          {"incr", text_incr},
                                          {"release", text_release},
+                                         {"over", text_over},
                                          {"level", text_level},
                                          {"str2zwr", text_str2zwr},
                                          {"zwr2str", text_zwr2str},

@@ -43,7 +43,6 @@ end
 
 function TestLong:test_globals_have_keys()
     lu.assertEquals(code_of(ydb.set, "^t", {huge}, 1), ydb.YDB_ERR_GVSUBOFLOW)
-    lu.assertEquals(code_of(ydb.lock_incr, "^t", {huge}), ydb.YDB_ERR_GVSUBOFLOW)
 end
 
 function TestLong:test_as_nodes()
@@ -96,16 +95,47 @@ function TestLong:test_trees()
     lu.assertErrorMsgContains("bad argument #1 to 'gettree'", n.gettree, n, "x")
 end
 
-function TestLong:test_they_cant_be_locked()
-    local n = ydb.node("t", huge)
-    for _, name in ipairs {"lock", "lock_incr", "grab", "lock_decr", "release"} do
-        lu.assertEquals(code_of(n[name], n), ydb.YDB_ERR_GVSUBOFLOW)
+function TestLong:test_subscripts_of_locks_have_255_bytes()
+    local long, text = ("l"):rep(256), "%%YDB-E-LOCKSUB2LONG, Following subscript is %d bytes long which"
+        .. " exceeds 255 byte limit.,%%YDB-I-TEXT, "
+    for _, name in ipairs {"t", "^t"} do
+        local fits = ydb.node(name, long:sub(2))
+        fits:lock_incr()
+        fits:lock_decr()
+        ydb.lock {fits, {name, {1, long:sub(3)}}}
+        ydb.lock()
+        for _, sub in ipairs {long, huge:sub(1, 1500), huge} do
+            local said = text:format(#sub) .. sub:sub(1, 20)
+            lu.assertErrorMsgContains(said, ydb.lock_incr, name, {1, sub}, 0)
+            lu.assertErrorMsgContains(said, ydb.lock_incr, name, 1, sub, 0)
+            lu.assertErrorMsgContains(said, ydb.lock_decr, name, sub)
+            lu.assertErrorMsgContains(said, ydb.lock, {"x", {name, sub}})
+            lu.assertErrorMsgContains(said, c.lock_incr, name, {sub})
+        end
+        local bad = name == "t" and huge or long
+        local n = ydb.node(name, bad)
+        for _, method in ipairs {"lock", "lock_incr", "grab", "lock_decr", "release"} do
+            lu.assertErrorMsgContains(text:format(#bad), n[method], n)
+        end
+        lu.assertErrorMsgContains(text:format(#bad), ydb.lock, n)
+        if name == "^t" then lu.assertErrorMsgContains(text:format(#bad), ydb.lock_incr, n, {"a"}) end
+        lu.assertErrorMsgContains(text:format(#bad), ydb.lock, {n})
     end
-    lu.assertEquals(code_of(ydb.lock_incr, "t", {huge}), ydb.YDB_ERR_GVSUBOFLOW)
-    lu.assertEquals(code_of(ydb.lock_decr, "t", {huge}), ydb.YDB_ERR_GVSUBOFLOW)
-    lu.assertEquals(code_of(ydb.lock, {{"t", huge}}), ydb.YDB_ERR_GVSUBOFLOW)
-    lu.assertEquals(code_of(ydb.lock, {ydb.node("t", huge)}), ydb.YDB_ERR_GVSUBOFLOW)
-    lu.assertEquals(code_of(ydb.lock, ydb.node("t", huge)), ydb.YDB_ERR_GVSUBOFLOW)
+    lu.assertEquals(code_of(ydb.lock_incr, "1", long), ydb.YDB_ERR_INVVARNAME)
+    lu.assertErrorMsgContains("(string expected, got boolean)", ydb.lock_incr, "^t", {long, true})
+end
+
+function TestLong:test_keys_of_locks_have_a_length()
+    local subs = {}
+    for i = 1, 6 do subs[i] = ("l"):rep(200) end
+    for _, name in ipairs {"t", "^t"} do
+        lu.assertEquals(code_of(ydb.lock_incr, name, subs), ydb.YDB_ERR_GVSUBOFLOW)
+        lu.assertEquals(code_of(ydb.lock_decr, name, subs), ydb.YDB_ERR_GVSUBOFLOW)
+        lu.assertEquals(code_of(ydb.lock, {{name, subs}}), ydb.YDB_ERR_GVSUBOFLOW)
+    end
+    local n = ydb.node("t", subs)
+    lu.assertEquals(code_of(n.lock, n), ydb.YDB_ERR_GVSUBOFLOW)
+    lu.assertEquals(code_of(ydb.lock, n), ydb.YDB_ERR_GVSUBOFLOW)
 end
 
 function TestLong:test_some_are_deleted()

@@ -9,7 +9,8 @@ local select, type = select, type
 local unpack = table.unpack or unpack
 
 -- For one function of libyottadb: it is named when it can't be done to a special variable.  nil: any.
-local function naming(called)
+-- check(name, ...): what else is looked at in an address.
+local function naming(called, check)
     local addresses = {}
 
     --- The address as a node.
@@ -18,6 +19,7 @@ local function naming(called)
         if variable then
             special.refuse(variable, called)
         end
+        if check then check(name, ...) end
         return current().node(name, ...)
     end
     addresses.of = address

@@ -28,7 +28,9 @@ local special = require "yottadb.special"
 local text = core.text
 local current, special_of = database.current, special.of
 local address = addresses.of
-local function naming(called) return addresses.naming("ydb_" .. called .. "_s()") end
+local function naming(called)
+    return addresses.naming("ydb_" .. called .. "_s()", called:find "lock" and node.check_lock_address)
+end
 local to_delete, to_add = naming "delete".of, naming "incr".and_last
 local next_of, previous_of = naming "subscript_next", naming "subscript_previous"
 local node_next_of, node_previous_of = naming "node_next".of, naming "node_previous".of

@@ -367,7 +367,10 @@ function methods.repr(place)
 end
 
 for _, name in ipairs {"get", "set", "delete", "name", "varname"} do asked_of_places(name, methods[name]) end
-asked_of_places("lockable", function() errors.raise_filled "GVSUBOFLOW" end)
+asked_of_places("lockable", function(place)
+    node.check_lock(place[SUBS])
+    errors.raise_filled "GVSUBOFLOW"
+end)
 asked_below("data", methods.data)
 asked_below("pairs", methods.pairs)
 asked_below("walk", walk)

@@ -19,8 +19,7 @@ local delete, kill = superclass.delete, superclass.kill
 
 --- What the methods of trees and locks ask of nodes; long.lua answers for those that can have no key.
 local at = {get = superclass.get, set = superclass.set, delete = delete, data = superclass.data,
-    name = text.name, varname = superclass.varname, pairs = text.pairs, walk = superclass.walk,
-    lockable = function(n) return n end}
+    name = text.name, varname = superclass.varname, pairs = text.pairs, walk = superclass.walk}
 node.at = at
 
 class.incr = text.incr
@@ -31,6 +30,44 @@ class.delete_node, class.delete_tree = delete, kill
 -- --------------------------------------------------------------------- locks
 
 local MAX_TIMEOUT = errors.constants.YDB_MAX_TIME_NSEC / 1e9
+local LONGEST = 255 -- bytes of a subscript of a lock
+
+local function too_long(sub)
+    local words = errors.words(errors.constants.YDB_ERR_LOCKSUB2LONG, #sub)
+    errors.raise("LOCKSUB2LONG", words .. ",%YDB-I-TEXT, " .. sub)
+end
+
+-- The first of these that is too long for a lock, the others without such; nil: none is.
+local function long_one(subs)
+    local found, short = nil, {}
+    for i, sub in ipairs(subs) do
+        local long = type(sub) == "string" and #sub > LONGEST
+        found, short[i] = found or long and sub or nil, long and "" or sub
+    end
+    return found, short
+end
+
+--- Raise if one of these is.
+function node.check_lock(subs)
+    local sub = long_one(subs)
+    if sub then too_long(sub) end
+end
+
+--- The same of the address of a lock, which may have no key for that; what else is wrong with it comes first.
+function node.check_lock_address(name, ...)
+    local list = {...}
+    if type(list[1]) == "table" and not list[2] then list = list[1] end
+    local sub, short = long_one(list)
+    if not sub then return end
+    database.current().node(name, short)
+    too_long(sub)
+end
+
+function at.lockable(n)
+    local sub = text.over(n, LONGEST)
+    if sub then too_long(sub) end
+    return n
+end
 
 --- A timeout that can be: nil or seconds.
 function node.timeout(seconds)
