@@ -16,6 +16,7 @@ local report = require "mumps.data.report"
 local lock = {granted = 0, timed_out = 0}
 
 local TIMEOUT, DEADLOCK = 4, 5
+local LONGEST = 255 -- bytes of a subscript
 local FEW = 8
 local places_of = ffi.typeof "caret_mumps__place *[?]"
 local few = places_of(FEW)
@@ -42,6 +43,20 @@ local function identity(ref)
     if ref.n == 0 then return text end
     if ref.n == 1 then return text .. "\0" .. part(ref[1]) end
     return identity_of_many(text, ref)
+end
+
+local function check_sub(sub)
+    if type(sub) == "string" and #sub > LONGEST then return report.long_in_lock(sub) end
+end
+
+local function check_many(ref)
+    for i = 1, ref.n do check_sub(ref[i]) end
+end
+
+local function check_one(ref)
+    if ref.n == 0 then return end
+    if ref.n == 1 then return check_sub(ref[1]) end
+    return check_many(ref)
 end
 
 -- What C is told of a name: one place for all of the same variable and number of subscripts.
@@ -134,7 +149,13 @@ local function release_ref(ref, kind)
 end
 
 -- Loops of one step are not compiled: a single name, as it mostly is, goes without.
+local function check(refs)
+    if #refs == 1 then return check_one(refs[1]) end
+    for i = 1, #refs do check_one(refs[i]) end
+end
+
 local function release(refs, kind)
+    check(refs)
     if #refs == 1 then return release_ref(refs[1], kind) end
     for i = 1, #refs do release_ref(refs[i], kind) end
 end
@@ -233,6 +254,7 @@ local function seconds(timeout)
 end
 
 local function acquire(refs, timeout, kind)
+    check(refs)
     if timeout then timeout = seconds(timeout) end
     local got
     if #refs == 1 then got = take_one(refs[1], timeout, kind) else got = take_many(refs, timeout, kind) end

@@ -56,6 +56,10 @@ function report.failed(rc, name, what)
     return report.fail("DBFILERR", report.database() .. ": " .. report.message())
 end
 
+function report.long_in_lock(sub)
+    return errors().fail_with(",%YDB-I-TEXT, " .. sub, "LOCKSUB2LONG", #sub)
+end
+
 function report.empty_merged(name)
     return with_global(name, "NULSUBSC", "MERGE failed because", report.database())
 end
