@@ -488,6 +488,16 @@ static int run(struct supervisor *v)
     return status;
 }
 
+/* The exit status of what only prints. */
+static int after_output(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    if (errno != EPIPE)
+        fprintf(stderr, "caret serve: standard output: %s\n", strerror(errno));
+    return 3;
+}
+
 static int list_missing(void)
 {
     int missing = 0;
@@ -497,16 +507,28 @@ static int list_missing(void)
             missing++;
         }
     printf("%d of %u are not there yet\n", missing, serve__ncommands);
-    return 0;
+    return after_output();
+}
+
+static int print_help(void)
+{
+    printf("usage: %s\n%s", usage, help);
+    return after_output();
+}
+
+static int print_version(void)
+{
+    printf("caret-server %s\n", caret_version());
+    return after_output();
 }
 
 int serve__main(int argc, char **argv)
 {
     static struct supervisor v;
     if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
-        return printf("usage: %s\n%s", usage, help) < 0;
+        return print_help();
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
-        return printf("caret-server %s\n", caret_version()) < 0;
+        return print_version();
     serve__manager_begin();
     if (!serve__takeover_begin(argv))
         return 3;

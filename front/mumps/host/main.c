@@ -3,9 +3,11 @@
  *
  * All of it is Lua but what stands in exports.def; front/mumps/host/main.lua reads the command line.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <lua.h>
@@ -22,6 +24,17 @@ static void fill_descriptors(void)
             _exit(CARET_MUMPS__BROKEN);
 }
 
+/* The exit status, also of words of the command line that print (the devices of M write by themselves). */
+static int after_output(int status)
+{
+    errno = EIO;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    if (errno != EPIPE)
+        fprintf(stderr, "caret m: standard output: %s\n", strerror(errno));
+    return status != 0 ? status : 1;
+}
+
 int main(int argc, char **argv)
 {
     fill_descriptors();
@@ -34,5 +47,5 @@ int main(int argc, char **argv)
     int status = caret_mumps__main(L, "mumps.host.main", argc, argv);
     caret_mumps__vm_close(L);
     caret_mumps__close();
-    return status;
+    return after_output(status);
 }

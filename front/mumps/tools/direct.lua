@@ -196,8 +196,9 @@ function direct.main()
     interrupt.start()
     open_editor()
     if lines.terminal() or stops then interrupt.control_c(stops) end
-    local e = prompt(false)
+    local ok, e = pcall(prompt, false)
     lines.close()
+    if not ok then return require("mumps.runtime.start").finish(false, e) end -- as its output is lost
     device.finish()
     return require("mumps.runtime.start").halted(e)
 end

@@ -113,7 +113,9 @@ int caret__host_wait(int fd, double seconds)
 
 /* ------------------------------------------------------------------ processes */
 
-static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
+enum { ENDINGS = 3, WITH_PIPES = 4 };
+
+static const int endings[WITH_PIPES] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
 /* Before another program: what the handlers here noted dies with this one, so a signal ends the process from now on,
  * also one that came before. */
@@ -121,7 +123,7 @@ static void end_by_signals(void)
 {
     struct sigaction old;
 
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+    for (size_t i = 0; i < WITH_PIPES; i++)
         if (sigaction(endings[i], NULL, &old) == 0 && old.sa_handler == note_signal)
             signal(endings[i], SIG_DFL);
     if (caret__interrupted != 0)
@@ -316,8 +318,8 @@ static int host_ignore_pipes(lua_State *L)
     return 0;
 }
 
-/* catch_signals(unwind): have interrupted() tell of signals from now on; calls that wait end early.  unwind: the first
- * raises host.stopped, too. */
+/* catch_signals(unwind, pipes): have interrupted() tell of signals from now on; calls that wait end early.  unwind:
+ * the first raises host.stopped, too.  pipes: so does writing to a closed pipe. */
 static int host_catch_signals(lua_State *L)
 {
     struct sigaction action = {.sa_handler = note_signal}, old;
@@ -325,7 +327,7 @@ static int host_catch_signals(lua_State *L)
     if (wake[0] < 0 && pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
         return luaL_error(L, "SYSTEM: no pipe for signals: %s", strerror(errno));
     unwinding = lua_toboolean(L, 1) ? L : NULL;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+    for (size_t i = 0; i < (lua_toboolean(L, 2) ? WITH_PIPES : ENDINGS); i++)
         if (sigaction(endings[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(endings[i], &action, NULL);
     return 0;
@@ -340,13 +342,67 @@ static int host_interrupted(lua_State *L)
     return 1;
 }
 
-/* abandoned() -> is standard output a pipe or socket whose reader has gone? */
-static int host_abandoned(lua_State *L)
+static int is_abandoned(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};
 
-    lua_pushboolean(L, poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0);
+    return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+/* abandoned() -> is standard output a pipe or socket whose reader has gone? */
+static int host_abandoned(lua_State *L)
+{
+    lua_pushboolean(L, is_abandoned());
     return 1;
+}
+
+static char guarded[32];
+static int lost; /* errno of the first write that failed, as far as it is known */
+
+static void note_lost(int failed)
+{
+    if (failed && lost == 0)
+        lost = errno;
+}
+
+/* print(...), as Lua's own */
+static int host_print(lua_State *L)
+{
+    int n = lua_gettop(L);
+    size_t len;
+
+    for (int i = 1; i <= n; i++) {
+        const char *text = luaL_tolstring(L, i, &len);
+        note_lost((i > 1 && putchar('\t') == EOF) || fwrite(text, 1, len, stdout) < len);
+        lua_pop(L, 1);
+    }
+    note_lost(putchar('\n') == EOF || fflush(stdout) != 0);
+    return 0;
+}
+
+/* At the end of the process. */
+static void check_output(void)
+{
+    note_lost(fflush(stdout) != 0);
+    if (lost == 0 && !ferror(stdout))
+        return;
+    if (lost == EPIPE || is_abandoned())
+        caret__host_die(SIGPIPE);
+    fprintf(stderr, "caret %s: standard output: %s\n", guarded,
+            lost != 0 ? strerror(lost) : "some of it could not be written");
+    fflush(NULL);
+    _exit(3);
+}
+
+/* guard_output(name): a user's program prints, and does not look whether that can be written: that command tells it,
+ * and fails, also by os.exit(). */
+static int host_guard_output(lua_State *L)
+{
+    snprintf(guarded, sizeof guarded, "%s", luaL_checkstring(L, 1));
+    lua_pushcfunction(L, host_print);
+    lua_setglobal(L, "print");
+    atexit(check_output);
+    return 0;
 }
 
 /* -------------------------------------------------------------------- errors */
@@ -403,6 +459,7 @@ int caret__open_host(lua_State *L)
                                          {"catch_signals", host_catch_signals},
                                          {"interrupted", host_interrupted},
                                          {"abandoned", host_abandoned},
+                                         {"guard_output", host_guard_output},
                                          {"reason", host_reason},
                                          {"parse", host_parse},
                                          {"identity", host_identity},

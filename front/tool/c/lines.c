@@ -33,6 +33,7 @@
 #include <lua.h>
 
 #include "lua/interrupt.h"
+#include "tool/c/host.h"
 #include "tool/c/lines.h"
 
 #define HISTORY_LINES 1000
@@ -105,6 +106,8 @@ static int lines_call(lua_State *L)
     lines.running = NULL;
     arm();
     lua_sethook(L, NULL, 0, 0);
+    if (caret__interrupted != 0)
+        return caret__host_stop(L);
     lua_pushboolean(L, rc == LUA_OK);
     lua_replace(L, 1);
     return lua_gettop(L);

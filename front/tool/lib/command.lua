@@ -452,11 +452,13 @@ function command.main(name, ...)
         name, spec = "help", command.find("help")
     end
     command.name = name
-    if not spec.plain then
+    if spec.plain then
+        host.guard_output(name)
+    else
         host.ignore_pipes()
         print = print_checked -- luacheck: ignore 121
     end
-    host.catch_signals(not spec.catches)
+    host.catch_signals(not spec.catches, spec.plain)
     local ok, result = xpcall(run, explain, spec, list)
     local signal = result == closed_pipe and host.SIGPIPE or host.interrupted()
     local status = ok and (result or 0) or (result == closed_pipe or result == host.stopped) and 1 or
