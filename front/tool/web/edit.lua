@@ -7,8 +7,8 @@
 --
 -- For undo the transaction notes what it touches: `roots`, single nodes and whole subtrees, with all they had
 -- before, and a mark of all they have after it.  Undo is a transaction too: if the roots still have that
--- mark, they get what they had.  What is larger than NODES or BYTES is not noted, and can't be undone; the
--- page says so before.
+-- mark, they get what they had.  What is larger than NODES or BYTES is not noted, and can't be undone: the
+-- page has no button then.
 
 local caret = require "caret"
 local http = require "caret.http"
