@@ -105,6 +105,11 @@ static int wish_read(struct wish *w, PyObject *args, PyObject *kw)
     o->no_create = !create;
     o->no_thread = !thread;
     o->no_huge_pages = !huge;
+    if (path == Py_None) { /* a setting that is not there */
+        PyErr_SetString(PyExc_TypeError, "the path of a database is None: caret.open() without it opens "
+                                         "$CARET_DB, else data.caret");
+        return -1;
+    }
     if (check_sizes(o) < 0 || read_sync(sync, &o->sync) < 0 || read_path(path, &w->path_held, &w->path) < 0)
         return -1;
     if (read_path(shm, &w->shm_held, &o->shm_dir) < 0 ||
@@ -134,7 +139,7 @@ static PyObject *database(struct caret__py_state *st, caret_db *db, PyObject *kw
     return (PyObject *)o;
 }
 
-/* open(path=None, **options); _core.open(None, local) is caret.local() */
+/* open([path], **options); _core.open(None, local) is caret.local() */
 PyObject *caret__py_open(PyObject *module, PyObject *args, PyObject *kw)
 {
     struct caret__py_state *st = caret__py_state(module);

@@ -93,6 +93,9 @@ class Errors(Case):
                 caret.open(self.path, **bad)
         with self.assertRaises(TypeError):
             caret.open(5)
+        for f in (lambda: caret.open(None), lambda: caret.open(path=None), lambda: caret.open(None, create=False)):
+            with self.assertRaisesRegex(TypeError, "the path of a database is None: .* without it opens"):
+                f()
         with self.assertRaisesRegex(caret.InvalidError, "path is empty"):
             caret.open("")
         for size in ("log_size", "arena_limit", "memory_limit"):

@@ -248,7 +248,7 @@ class Database(_Owner):
 class Session(_Owner): ...
 
 def open(
-    path: _Path | None = None,
+    path: _Path = ...,
     *,
     create: bool = True,
     readonly: bool = False,
