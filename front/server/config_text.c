@@ -112,12 +112,18 @@ static const char *read_limits(const struct serve__args *args, struct limits *l)
     return NULL;
 }
 
-/* Words of a text; the text is changed. */
+/* Words of a text, which is changed.  false: it has none for want of a quote, or it is blanks, which Redis refuses. */
+static bool split_words(char *text, struct serve__args *args)
+{
+    size_t len = strlen(text);
+    return serve__split_line(text, len, args) && (args->n > 0 || len == 0);
+}
+
 static const char *limits_of(char *text, struct limits *l)
 {
     struct serve__args args = {0};
     const char *wrong = "Wrong number of arguments in buffer limit configuration.";
-    if (serve__split_line(text, strlen(text), &args))
+    if (split_words(text, &args))
         wrong = read_limits(&args, l);
     free(args.v);
     return wrong;
@@ -167,7 +173,7 @@ const char *serve__saves_text(char *text, const char *old)
     char copy[SERVE__CONFIG_BYTES];
     (void)old;
     strcpy(copy, text);
-    bool fine = serve__split_line(copy, strlen(copy), &args) && are_saves(&args);
+    bool fine = split_words(copy, &args) && are_saves(&args);
     size_t n = 0;
     *text = 0;
     for (size_t i = 0; fine && i < args.n; i++)
@@ -201,7 +207,7 @@ static const char *by_words(char *text, const char *(*write)(const struct serve_
     const char *wrong = split;
 
     strcpy(copy, text);
-    if (serve__split_line(copy, strlen(copy), &args))
+    if (split_words(copy, &args))
         wrong = write(&args, text);
     free(args.v);
     return wrong;

@@ -207,6 +207,8 @@ case("requirepass is the password of the default user", function(c)
     is(c("PING"), "PONG") -- it came before
     local one = check.connect()
     fails(one("PING"), "NOAUTH Authentication required.")
+    fails(one("HELLO", "3"), "NOAUTH HELLO must be called with the client already authenticated, " ..
+        "otherwise the HELLO AUTH <user> <pass> option can be used")
     fails(one("AUTH", "wrong"), "WRONGPASS")
     is(one("AUTH", "secret"), "OK")
     is(one("AUTH", "default", "secret"), "OK")

@@ -107,6 +107,7 @@ case("a request that is too large is cut, also in pieces, and so is a queue of M
 end)
 
 case("a client that reads nothing is ended at the limit of its output", function(c)
+    fails(c("CONFIG", "SET", "client-output-buffer-limit", " "), "ERR CONFIG SET failed (possibly related to")
     is(c("CONFIG", "SET", "client-output-buffer-limit", "normal 2mb 0 0"), "OK")
     c("SET", "big", ("v"):rep(1000000))
     local one = check.connect()

@@ -125,10 +125,10 @@ int serve__cmd_hello(struct serve__call *q)
     if (rc != CARET_OK)
         return rc;
     if (serve__auth_required(q->w, q->c))
-        return serve__fail(
-            q, "NOAUTH HELLO must be called with the client already authenticated, otherwise the "
-               "HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and "
-               "select the RESP protocol version at the same time");
+        return serve__fail(q,
+                           "NOAUTH HELLO must be called with the client already authenticated, otherwise the "
+                           "HELLO AUTH <user> <pass> option can be used to authenticate the client and "
+                           "select the RESP protocol version at the same time");
     serve__conn_protocol(q->c, (int)version);
     serve__map(q, 7);
     serve__text(q, "server");
