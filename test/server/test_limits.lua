@@ -107,7 +107,9 @@ case("a request that is too large is cut, also in pieces, and so is a queue of M
 end)
 
 case("a client that reads nothing is ended at the limit of its output", function(c)
-    fails(c("CONFIG", "SET", "client-output-buffer-limit", " "), "ERR CONFIG SET failed (possibly related to")
+    for _, of_words in ipairs {"client-output-buffer-limit", "save", "latency-tracking-info-percentiles"} do
+        fails(c("CONFIG", "SET", of_words, " "), "ERR CONFIG SET failed (possibly related to")
+    end
     is(c("CONFIG", "SET", "client-output-buffer-limit", "normal 2mb 0 0"), "OK")
     c("SET", "big", ("v"):rep(1000000))
     local one = check.connect()
@@ -248,6 +250,14 @@ case("maxmemory-clients ends the largest, until the rest is below it", function(
     end), false)
     is(c("CONFIG", "SET", "maxmemory-clients", "0"), "OK")
     watches:close()
+end)
+
+case("the least maxmemory-clients leaves a client that can set another", function()
+    local one = check.connect()
+    is(one("CONFIG", "SET", "maxmemory-clients", "1"), "OK")
+    is(one("CONFIG", "GET", "maxmemory-clients"), {"maxmemory-clients", "1"})
+    is(one("CONFIG", "SET", "maxmemory-clients", "0"), "OK")
+    one:close()
 end)
 
 case("maxmemory-clients counts before the answer; a client takes what its argument does", function(c)

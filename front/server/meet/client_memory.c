@@ -22,7 +22,10 @@
 #include "server/multi.h"
 #include "server/worker.h"
 
-enum { TOPIC_BYTES = 64 }; /* of a subscription, in the lists of both */
+enum {
+    TOPIC_BYTES = 64,         /* of a subscription, in the lists of both */
+    LEAST_LIMIT = 128 * 1024, /* as in Redis: with less nobody could set another limit */
+};
 
 size_t serve__output_high = SERVE__OUTPUT_HIGH;
 
@@ -58,13 +61,19 @@ void serve__client_count(struct serve__worker *w, struct serve__conn *c, bool th
 }
 
 /* 0: there is none. */
-static uint64_t limit_of(const struct serve__worker *w)
+static uint64_t limit_set(const struct serve__worker *w)
 {
     int64_t n = w->config.n[SERVE__CFG_maxmemory_clients];
     if (n >= 0)
         return (uint64_t)n;
     uint64_t all = (uint64_t)w->config.n[SERVE__CFG_maxmemory], percent = (uint64_t)-n;
     return all / 100 * percent + all % 100 * percent / 100;
+}
+
+static uint64_t limit_of(const struct serve__worker *w)
+{
+    uint64_t limit = limit_set(w);
+    return limit == 0 || limit > LEAST_LIMIT ? limit : LEAST_LIMIT;
 }
 
 /* The limit was set, or there is none any more. */
