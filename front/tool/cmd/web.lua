@@ -137,7 +137,7 @@ return {
     operands = {"[FILE]"},
     options = {
         {"--write", "allow changes, and not looking alone", default = false},
-        {"--console", "allow statements in Lua and M, and commands of Redis", default = false},
+        {"--console", "allow statements in Lua, with --write also in M and of Redis", default = false},
         {"--port N", "TCP port; 0: any that is free", default = PORT, least = 0, most = 65535},
         {"--bind ADDRESS", "the address to listen at", default = "127.0.0.1"},
         {"--host NAMES", "names of this machine that browsers may use, with --bind: db.example.org,db"},
