@@ -65,6 +65,27 @@ function TestLong:test_as_nodes()
     lu.assertEquals({t:data(), n:data(), n.a:data()}, {0, 0, 0})
 end
 
+function TestLong:test_in_place_of_a_name()
+    local n = ydb.node("t", huge)
+    lu.assertNil(ydb.get(n))
+    lu.assertEquals({ydb.data(n), ydb.set(n, 5), ydb.set(n, {"a", 1}, "x"), ydb.set(n, "b", "y")},
+        {0, 5, "x", "y"})
+    lu.assertEquals({ydb.get(n), ydb.get(n, "a", 1), ydb.get(n, {"b"}), ydb.data(n), n.a[1].__},
+        {"5", "x", "y", 11, "x"})
+    lu.assertEquals({ydb.incr(n), ydb.incr(n, {"c"}, 2), ydb.incr(n, "c", 2)}, {"6", "2", "4"})
+    lu.assertEquals(list(ydb.node(n, "a"):subscripts()), {"1"})
+    lu.assertEquals({ydb.node_next(n), ydb.subscript_next(n, {""})}, {{huge, "a", "1"}, "a"})
+    lu.assertTrue(ydb.node(n) == n and ydb.node(n, "a") == n.a)
+    lu.assertErrorMsgContains("LOCKSUB2LONG", ydb.lock_incr, n, {"a"})
+    lu.assertErrorMsgContains("LOCKSUB2LONG", ydb.lock_decr, n, huge)
+    lu.assertErrorMsgContains("(string expected, got boolean)", ydb.get, n, true)
+    ydb.delete_node(n)
+    lu.assertEquals(ydb.data(n), 10)
+    lu.assertStrContains(ydb.dump(n), '","a",1)="x"')
+    ydb.kill(n)
+    lu.assertEquals(ydb.data(n), 0)
+end
+
 function TestLong:test_trees()
     local t, n = ydb.node("t"), ydb.node("t", huge)
     lu.assertNil(n:dump())

@@ -1,10 +1,11 @@
 --- Addresses as arguments: (name [, {subs}] [, sub, ...]), or a node instead of the name, as nodes.
 
 local database = require "yottadb.database"
+local long = require "yottadb.long"
 local misuse = require "yottadb.misuse"
 local special = require "yottadb.special"
 
-local current, special_of = database.current, special.of
+local current, special_of, is_place = database.current, special.of, long.is_place
 local select, type = select, type
 local unpack = table.unpack or unpack
 
@@ -19,6 +20,7 @@ local function naming(called, check)
         if variable then
             special.refuse(variable, called)
         end
+        if is_place(name) then return long.too_long("node", name, ...) end
         if check then check(name, ...) end
         return current().node(name, ...)
     end

@@ -52,6 +52,7 @@ function yottadb.node(name, ...)
     if variable then
         return special.node(variable, ...)
     end
+    if long.is_place(name) then return long.too_long("node", name, ...) end
     return (node.new(name, ...))
 end
 
@@ -75,6 +76,7 @@ function yottadb.get(name, ...)
     if variable then
         return special.get(variable, ...)
     end
+    if long.is_place(name) then return long.too_long("get", name, ...) end
     return core.db_get(current(), name, ...)
 end
 
@@ -88,6 +90,7 @@ function yottadb.set(name, ...)
     if variable then
         return special.set(variable, (select(n, ...)))
     end
+    if long.is_place(name) then return long.too_long("set", name, ...) end
     return core.db_set(current(), name, ...)
 end
 
@@ -108,7 +111,7 @@ function yottadb.data(name, ...)
     if variable then
         special.refuse(variable)
     end
-    if long.any then return node.class.data(address(name, ...)) end
+    if long.any or long.is_place(name) then return node.class.data(address(name, ...)) end
     return core.db_data(current(), name, ...)
 end
 

@@ -113,7 +113,11 @@ end
 
 local function place_of(name, ...)
     local subs = {}
-    if core.isnode(name) then name, subs = super.varname(name), text.subsarray(name) end
+    if core.isnode(name) then
+        name, subs = super.varname(name), text.subsarray(name)
+    elseif is_place(name) then
+        name, subs = name[NAME], {unpack(name[SUBS])}
+    end
     for i = 1, select("#", ...) do
         local arg = select(i, ...)
         if type(arg) == "table" and not core.isnode(arg) then
@@ -407,7 +411,7 @@ function places.__eq(a, b) return a[NAME] == b[NAME] and compare(a[SUBS], b[SUBS
 
 -- ------------------------------------------------------------- the program's
 
---- What C asks: what a function answers about an address too long for a key.
+--- What C asks: what a function answers about an address too long for a key.  Its name may be a place.
 function long.too_long(name, ...)
     if name == "node" then return place_of(...) end
     if name ~= "set" then return methods[name](place_of(...)) end
