@@ -10,11 +10,17 @@
 #include "server/keys/map.h"
 #include "server/worker.h"
 
+/* What a look at a key tells. */
+struct look {
+    bool exists, simple; /* simple: no key, or a string, so the header is all there is */
+    bool stream;
+};
+
 struct serve__watched {
     struct serve__watched *next;
     uint64_t place; /* of the log */
     unsigned db;
-    bool existed, simple; /* simple: no key, or a string, so the header is all there is */
+    struct look then;
     size_t len;
     char name[];
 };
@@ -28,16 +34,17 @@ static bool is_watched(const struct serve__conn *c, unsigned db, caret_slice nam
 }
 
 /* The header first, then what may be below it: a key that is a collection is read whole. */
-static int look(struct serve__call *q, const struct serve__watched *k, bool *exists, bool *simple)
+static int look(struct serve__call *q, const struct serve__watched *k, struct look *seen)
 {
     struct serve__key key;
     uint64_t nodes;
     int rc = serve__key_open(q, &key, (caret_slice){k->name, k->len}, SERVE__ANY);
-    *exists = rc == CARET_OK;
-    *simple = rc == CARET_NONE || key.type == SERVE__STRING;
+    seen->exists = rc == CARET_OK;
+    seen->simple = rc == CARET_NONE || key.type == SERVE__STRING;
+    seen->stream = rc == CARET_OK && key.type == SERVE__STREAM;
     if (rc == CARET_NONE)
         return CARET_OK;
-    if (rc == CARET_OK && !*simple && caret_txn_level(q->s) > 0)
+    if (rc == CARET_OK && !seen->simple && caret_txn_level(q->s) > 0)
         rc = caret_count(q->s, &key.node.node, &nodes);
     return rc;
 }
@@ -49,7 +56,7 @@ static int watch(struct serve__call *q, caret_slice name, uint64_t place)
         return CARET_E_NOMEM;
     *k = (struct serve__watched){.next = q->c->watched, .place = place, .db = q->db, .len = name.len};
     memcpy(k->name, name.data, name.len);
-    int rc = look(q, k, &k->existed, &k->simple);
+    int rc = look(q, k, &k->then);
     if (rc != CARET_OK) {
         free(k);
         return rc;
@@ -98,9 +105,19 @@ unsigned serve__watched_count(const struct serve__conn *c)
 int serve__watched_flags(const struct serve__conn *c)
 {
     for (const struct serve__watched *k = c->watched; k != NULL; k = k->next)
-        if (!k->simple)
+        if (!k->then.simple)
             return CARET_TXN_ALONE;
     return 0;
+}
+
+/* Is it a change of a stream's groups?  Redis counts none of these as one of the key: XREADGROUP, XACK ... */
+static bool is_of_groups(const caret_node *key, const caret_node *changed)
+{
+    char sub[1];
+    size_t len;
+    unsigned at = caret_node_depth(key);
+    return caret_node_depth(changed) > at &&
+           caret_node_subscript(changed, at, sub, sizeof sub, &len, NULL) == CARET_OK && len == 0;
 }
 
 /* Is there a change of k, which may be at this node, in the log? */
@@ -109,7 +126,8 @@ static int read_log(const struct serve__watched *k, const caret_node *node, care
     caret_change change = {.size = sizeof change};
     int rc = caret_log_below(log, node);
     while (rc == CARET_OK && !*changed && (rc = caret_log_next(log, &change)) == CARET_OK)
-        *changed = k->existed || change.kind == CARET_CHANGE_SET;
+        *changed = (k->then.exists || change.kind == CARET_CHANGE_SET) &&
+                   !(k->then.stream && is_of_groups(node, change.node));
     return rc == CARET_NONE ? CARET_OK : rc;
 }
 
@@ -150,10 +168,11 @@ int serve__watched_changed(struct serve__call *q, bool *changed)
     *changed = false;
     for (const struct serve__watched *k = q->c->watched; rc == CARET_OK && !*changed && k != NULL;
          k = k->next) {
-        bool exists, simple;
+        struct look now;
         q->db = k->db;
-        rc = look(q, k, &exists, &simple);
-        if (rc == CARET_OK && (exists != k->existed || simple != k->simple))
+        rc = look(q, k, &now);
+        if (rc == CARET_OK &&
+            (now.exists != k->then.exists || now.simple != k->then.simple || now.stream != k->then.stream))
             *changed = true;
         else if (rc == CARET_OK)
             rc = logged(q, k, changed);
