@@ -642,7 +642,7 @@ function M.zgoto(n, f)
         return errors.rethrow{control = "goto", level = n - 1, fn = target, halt = n == 0}
     elseif n == 0 then
         local in_etrap = require("mumps.runtime.trap").ztrap == ""
-        return errors.rethrow{control = "halt", code = 0, in_etrap = in_etrap}
+        return errors.rethrow{control = "halt", code = 0, in_etrap = in_etrap, zgoto = true}
     elseif n < now then
         local trap = level.in_trap(n - 1) -- what its $ETRAP called goes to that level: the trap ends
         return errors.rethrow{control = "goto", level = trap and n - 1 or n, trap = trap}
