@@ -47,9 +47,58 @@ static const struct caret_m__machine *machine_of(struct caret__ydb_call *c, stru
     return m;
 }
 
+/* ------------------------------------------------------------------- interrupts
+ *
+ * The machine while a routine runs, for ydb_ci_interrupt(), and how many calls are in it, or wait for it.  What came
+ * too late for a call is taken back when the last one ends, or the next one begins. */
+
+static const struct caret_m__machine *_Atomic running;
+static _Atomic unsigned calls;
+
+static void begin(struct caret__ydb_call *c, const struct caret_m__machine *m)
+{
+    c->self->error.unheard = false;
+    atomic_fetch_add(&c->self->in_m, 1);
+    if (atomic_fetch_add(&calls, 1) == 0)
+        m->ask_end(false);
+    atomic_store(&running, m);
+}
+
+/* A routine whose C called one that was interrupted ends, too. */
+static void finish(struct caret__ydb_call *c, const struct caret_m__machine *m, bool interrupted)
+{
+    bool within = atomic_fetch_sub(&c->self->in_m, 1) > 1;
+
+    if (interrupted && within)
+        m->ask_end(true);
+    if (atomic_fetch_sub(&calls, 1) > 1)
+        return;
+    atomic_store(&running, NULL);
+    m->ask_end(false);
+}
+
+void ydb_ci_interrupt(void)
+{
+    const struct caret_m__machine *m = atomic_load(&running);
+
+    if (m != NULL)
+        m->ask_end(true);
+}
+
+void caret__ydb_calls_in_child(void)
+{
+    struct caret__ydb_thread *t = caret__ydb_self;
+
+    atomic_store(&calls, t != NULL ? atomic_load(&t->in_m) : 0);
+    if (atomic_load(&calls) == 0)
+        atomic_store(&running, NULL);
+}
+
 /* The status of a call that ended, and its text as the thread's last error. */
 static int ended(struct caret__ydb_call *c, const struct caret_m__call *call)
 {
+    if (call->status == CARET_M__ENDED)
+        return caret__ydb_error(c, YDB_ERR_CTRLC, NULL);
     if (call->status != 0) {
         c->self->error.status = call->status;
         caret__ydb_zstatus_set(c->self, call->text, strlen(call->text));
@@ -90,10 +139,9 @@ static int call_entry(struct caret__ydb_call *c, const char *routine, size_t len
     int status = caret__ydb_locals_elsewhere(c, m->locals);
     if (status != YDB_OK)
         return status;
-    c->self->error.unheard = false;
-    atomic_fetch_add(&c->self->in_m, 1);
+    begin(c, m);
     m->ci(&call, routine, len, entry, args);
-    atomic_fetch_sub(&c->self->in_m, 1);
+    finish(c, m, call.status == CARET_M__ENDED);
     return ended(c, &call);
 }
 

@@ -304,6 +304,9 @@ void caret__ydb_locks_restart(struct caret__ydb_thread *owner);
 struct caret_m__locks;
 extern const struct caret_m__locks caret__ydb_locks_of_m;
 
+/* After a fork: calls of M in other threads are none of the child's. */
+void caret__ydb_calls_in_child(void);
+
 /* In a child: they are the parent's. */
 void caret__ydb_locks_forget(struct caret__ydb_thread *owner);
 void caret__ydb_locks_forget_all(void);

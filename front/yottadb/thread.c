@@ -145,6 +145,7 @@ static void in_child(void)
         atomic_store(&t->in_m, t == caret__ydb_self ? t->in_m : 0);
         atomic_store(&t->busy, false);
     }
+    caret__ydb_calls_in_child();
     caret__ydb_locks_forget_all();
     caret__ydb_timers_forget();
     barred_st |= atomic_load(&used_st);

@@ -458,6 +458,14 @@ int ydb_ci_tab_switch_t(uint64_t tptoken, ydb_buffer_t *errstr, uintptr_t new_ha
 int ydb_ci_get_info(const char *rtnname, ci_parm_type *pptype);
 int ydb_ci_get_info_t(uint64_t tptoken, ydb_buffer_t *errstr, const char *rtnname, ci_parm_type *pptype);
 
+/*
+ * Not of YottaDB, whose signal handlers Caret has not.  The routine of M that runs now, in whichever thread it was
+ * called, ends: within 1,000 turns of a loop of FOR or GOTO, or in a HANG, READ or LOCK that waits.  No trap of M sees
+ * it, a transaction that it began is undone, and its call returns YDB_ERR_CTRLC; so does that of a routine which called
+ * C that called it.  From any thread or a signal handler: it only stores and wakes.  No routine runs: nothing.
+ */
+void ydb_ci_interrupt(void);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

@@ -5,6 +5,8 @@
 -- An argument is an M value, a slot (.X), or nil where it was left out.  The package "" is the one without a
 -- name.  The package mlua is inside (mlua.lua); all others are C, by their tables (package.lua).
 
+local heed = require "mumps.runtime.interrupt".heed
+
 local xcall = {}
 
 local packages = {}
@@ -34,6 +36,7 @@ function xcall.external(package, name, kind, n, ...)
     local f = p.functions[name]
     if not f then return fail("ZCRTENOTF", name) end
     local v = f(n, ...)
+    heed() -- M that it called may have been ended, and this is to end, too
     if xcall.said then hear() end
     if kind == 2 and v == nil then
         return fail("XCVOIDRET", p.routines and p.routines[name] or name, p.path or "")

@@ -2,9 +2,11 @@
  * callin.c - calls of M by libyottadb.so: test/run/m_calls.sh runs this.  It prints what does not hold.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -173,6 +175,46 @@ static void ends(void)
     strcpy(x, "x");
     CHECK(ydb_ci("away", ret, x) == YDB_OK && strcmp(ret, "as it was") == 0 && strcmp(x, "x") == 0);
     CHECK(ydb_ci("beyond") == YDB_ERR_ZGOCALLOUTIN);
+}
+
+/* ---- interrupts ---- */
+
+static _Atomic int over;
+
+static void *interrupts(void *unused)
+{
+    (void)unused;
+    while (!over) {
+        ydb_ci_interrupt();
+        usleep(1000);
+    }
+    return NULL;
+}
+
+static void on_alarm(int number)
+{
+    (void)number;
+    ydb_ci_interrupt();
+}
+
+/* Loops by FOR and GOTO, HANG, and M that waits for M in C: no trap goes on, no transaction stays. */
+static void interrupted(void)
+{
+    char text[100];
+    pthread_t t;
+    const struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+
+    for (int kind = 1; kind <= 4; kind++) {
+        over = 0;
+        CHECK(pthread_create(&t, NULL, interrupts, NULL) == 0);
+        CHECK(ydb_ci("endless", kind) == YDB_ERR_CTRLC && says("CTRLC") && value_is("^endless", NULL));
+        over = 1;
+        CHECK(pthread_join(t, NULL) == 0);
+    }
+    CHECK(signal(SIGALRM, on_alarm) != SIG_ERR && setitimer(ITIMER_REAL, &often, NULL) == 0);
+    CHECK(ydb_ci("endless", 1) == YDB_ERR_CTRLC && setitimer(ITIMER_REAL, &never, NULL) == 0);
+    ydb_ci_interrupt(); /* nothing runs */
+    CHECK(ydb_ci("level", text) == YDB_OK && strcmp(text, "2;1;1;0;;;") == 0);
 }
 
 static void *one_more(void *unused)
@@ -495,6 +537,7 @@ int main(int argc, char **argv)
     depth();
     threads();
     forks();
+    interrupted();
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }

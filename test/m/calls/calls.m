@@ -81,7 +81,14 @@ inside(begins) ; a transaction of the caller
  if begins tstart () set ^seen=$get(^ofm) tcommit  quit $tlevel
  set ^seen=$get(^ofm)
  quit $tlevel
-deep(n) quit:n=0 "end" quit $&t.deeper(n-1)
+deep(n) goto forever:n<0 quit:n=0 "end" quit $&t.deeper(n-1)
+forever goto forever
+endless(kind) new $etrap set $etrap="set $ecode="""" goto more"
+ tstart () set ^endless=1
+more if kind=1 for  set x=1
+ if kind=2 hang 100000
+ if kind=4 set x=$&t.deeper(-1)
+ goto more
 numbers(a,b) set ^ran=1,b=b_a quit a
 none(x) set x="set" quit
 away(x) set x="set" zgoto 0
