@@ -12,8 +12,16 @@
  * must happen when this process dies.  When it happens otherwise, the next call says EVICTED, once; each call asks,
  * as long as names are held, whether the connection is still there.
  *
- * A batch that fails, or comes to its limit, has taken what stands before the failure, also when the server rolls
- * back: these are given back (`done` tells how many).  A deadlock is found by the server, after its deadlock_timeout.
+ * What a connection has taken stays taken when a statement fails or is rolled back.  And a statement can fail after it
+ * has taken its lock: the server gives it, then the limit or a cancellation comes before the waiter has run again.  So
+ * nobody waits for a connection's lock:
+ *
+ *     wait    BEGIN, the limit, the locks for the transaction.  Failed: ROLLBACK, which gives back what was taken
+ *     keep    the same locks for the connection, which can't wait now, and COMMIT.  Nothing is cancelled here
+ *
+ * One try (a limit of 0) takes them for the connection at once, as it does not wait either.  If a statement fails all
+ * the same (the server's memory, an administrator), nobody knows what is taken, so the connection is closed: with it
+ * all is given back.  A deadlock is found by the server, after its deadlock_timeout.
  *
  * Invariant: c->held names are taken on the server, and no others, whenever a call returns.
  */
@@ -113,12 +121,12 @@ static void add_one(struct caret__link *l, const struct wanted *w, size_t i, enu
     caret__link_add(l, w->shared[i] ? shared : exclusive, &(struct caret__param){&w->number[i], 8});
 }
 
-/* Give back the first n. */
-static int give_back(struct caret__link *l, const struct wanted *w, size_t n)
+/* Give back all. */
+static int give_back(struct caret__link *l, const struct wanted *w)
 {
-    for (size_t i = n; i-- > 0;)
+    for (size_t i = w->n; i-- > 0;)
         add_one(l, w, i, CARET__SQL_UNLOCK, CARET__SQL_UNLOCK_SHARED);
-    return n != 0 ? caret__link_run(l) : CARET_OK;
+    return w->n != 0 ? caret__link_run(l) : CARET_OK;
 }
 
 static void add_timeout(struct caret__link *l, uint64_t ns)
@@ -130,26 +138,35 @@ static void add_timeout(struct caret__link *l, uint64_t ns)
     caret__link_add(l, CARET__SQL_LOCK_TIMEOUT, &(struct caret__param){text, strlen(text)});
 }
 
+static void add_tries(struct caret__link *l, const struct wanted *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        add_one(l, w, i, CARET__SQL_TRY, CARET__SQL_TRY_SHARED);
+}
+
+/* Which of the tries were successful? */
+static int note_taken(const struct caret__link *l, const struct wanted *w, struct wanted *taken)
+{
+    for (size_t i = 0; i < w->n && i < l->nrows; i++)
+        if (*caret__pq.value(l->rows[i], 0, 0) != 0 && !want(taken, w->number[i], w->shared[i]))
+            return caret__fail(CARET_E_NOMEM, "no memory for %zu names", w->n);
+    return CARET_OK;
+}
+
 /* One try, without waiting: what was not to be had tells its row. */
 static int try_once(struct caret__link *l, const struct wanted *w)
 {
-    size_t got = 0;
+    struct wanted taken = {0};
 
-    for (size_t i = 0; i < w->n; i++)
-        add_one(l, w, i, CARET__SQL_TRY, CARET__SQL_TRY_SHARED);
+    add_tries(l, w);
     int rc = caret__link_run(l);
-    if (rc != CARET_OK)
-        return rc;
-    struct wanted taken = {calloc(w->n, sizeof *taken.number), calloc(w->n, sizeof *taken.shared), 0, w->n};
-    for (size_t i = 0; taken.number != NULL && taken.shared != NULL && i < l->nrows; i++)
-        if (*caret__pq.value(l->rows[i], 0, 0) != 0) {
-            want(&taken, w->number[i], w->shared[i]);
-            got++;
-        }
-    if (got < w->n)
-        rc = give_back(l, &taken, got);
+    if (rc == CARET_OK)
+        rc = note_taken(l, w, &taken);
+    bool all = taken.n == w->n;
+    if (rc == CARET_OK && !all)
+        rc = give_back(l, &taken);
     free_wanted(&taken);
-    return rc != CARET_OK ? rc : got == w->n ? CARET_OK : caret__outcome(CARET_LOCK_TIMEOUT);
+    return rc != CARET_OK || all ? rc : caret__outcome(CARET_LOCK_TIMEOUT);
 }
 
 /* Why it was not taken. */
@@ -166,21 +183,33 @@ static int refused(struct caret__pg_conn *c, bool ended)
     return caret__sqlstate_fail(&c->names, c->db->head.shown);
 }
 
+/* They are the transaction's: now they are the connection's. */
+static int keep(struct caret__link *l, const struct wanted *w)
+{
+    add_tries(l, w);
+    caret__link_add(l, CARET__SQL_COMMIT, NULL);
+    return caret__link_run(l);
+}
+
+/* FAILED: it is not known what is taken. */
 static int wait_for(struct caret__pg_conn *c, const struct wanted *w, uint64_t timeout_ns)
 {
     struct caret__link *l = &c->names;
     uint64_t now = caret__now_ns();
     bool ended;
 
+    caret__link_add(l, CARET__SQL_BEGIN_LOOSE, NULL);
     add_timeout(l, timeout_ns);
     for (size_t i = 0; i < w->n; i++)
         add_one(l, w, i, CARET__SQL_LOCK, CARET__SQL_LOCK_SHARED);
     int rc = caret__link_run_until(l, timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns, &ended);
     if (rc != CARET__LINK_FAILED)
-        return rc;
-    size_t got = l->done > 0 ? l->done - 1 : 0; /* the first one is the limit */
+        return rc == CARET_OK ? keep(l, w) : rc;
     rc = refused(c, ended);
-    return give_back(l, w, got) == CARET__LINK_LOST ? CARET__LINK_LOST : rc;
+    caret__link_add(l, CARET__SQL_ROLLBACK, NULL);
+    if (caret__link_run(l) != CARET_OK)
+        caret__pg_names_drop(c);
+    return rc;
 }
 
 /* ---- the driver's ---- */
@@ -196,8 +225,11 @@ static int take(struct caret__pg_conn *c, const struct wanted *w, uint64_t timeo
         if (rc != CARET_OK)
             return caret__pg_fail(c, &c->names, CARET__LINK_LOST);
         rc = timeout_ns == 0 ? try_once(&c->names, w) : wait_for(c, w, timeout_ns);
-        if (rc == CARET__LINK_FAILED)
-            return refused(c, false);
+        if (rc == CARET__LINK_FAILED || rc == CARET_E_NOMEM) {
+            rc = rc == CARET_E_NOMEM ? rc : refused(c, false);
+            caret__pg_names_drop(c);
+            return rc;
+        }
         if (rc != CARET__LINK_LOST)
             return rc;
         if (c->held != 0) {
@@ -241,12 +273,12 @@ int caret__pg_unlock(void *conn, const struct caret__bytes *names, size_t n)
         return rc;
     }
     CARET__ASSERT(n <= c->held);
-    rc = give_back(&c->names, &w, w.n);
+    rc = give_back(&c->names, &w);
     free_wanted(&w);
-    if (rc == CARET__LINK_LOST) {
-        caret__pg_names_drop(c);
-        return caret__pg_enter(c);
-    }
-    c->held -= n;
-    return rc == CARET__LINK_FAILED ? caret__sqlstate_fail(&c->names, c->db->head.shown) : CARET_OK;
+    if (rc != CARET__LINK_LOST)
+        c->held -= n;
+    if (rc == CARET_OK)
+        return CARET_OK;
+    caret__pg_names_drop(c); /* if it failed, they are given back so */
+    return caret__pg_enter(c);
 }

@@ -1,52 +1,9 @@
 /* The driver for PostgreSQL: reads, walks, commits, transactions, and what it says when it can't. */
-#include "store/server.h"
+#include "store/fixture.h"
+
+#include <pthread.h>
 
 #include "shm/engine.h"
-
-#define S caret__postgres
-
-static const char *url;
-
-struct fixture {
-    struct caret__store_db *db;
-    void *a, *b;
-};
-
-static int set_up(void **state)
-{
-    static unsigned n;
-    struct fixture *f = calloc(1, sizeof *f);
-    char address[512], prefix[40];
-
-    snprintf(prefix, sizeof prefix, "t%d_%u", (int)getpid(), n++);
-    server_address(address, sizeof address, url, prefix);
-    if (S.open(address, NULL, &f->db) != CARET_OK || S.attach(f->db, NULL, NULL, &f->a) != CARET_OK ||
-        S.attach(f->db, NULL, NULL, &f->b) != CARET_OK) {
-        print_message("%s\n", caret_message());
-        return -1;
-    }
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    char text[128];
-    struct caret__link *l = &((struct caret__pg_conn *)f->a)->data;
-
-    S.rollback(f->a);
-    S.rollback(f->b);
-    snprintf(text, sizeof text, "drop schema %s cascade", l->way->schema);
-    caret__link_ensure(l, UINT64_MAX);
-    caret__link_add_text(l, text, 0, NULL);
-    int rc = caret__link_run(l);
-    S.detach(f->a);
-    S.detach(f->b);
-    S.close(f->db);
-    free(f);
-    return rc;
-}
 
 /* ---- single calls ---- */
 
@@ -335,15 +292,6 @@ static void a_transaction_given_up_leaves_nothing(void **state)
 
 /* ---- connections that are lost ---- */
 
-static void cut(struct caret__link *by, struct caret__link *l)
-{
-    char text[80];
-
-    snprintf(text, sizeof text, "select pg_terminate_backend(%d, 10000)", l->backend);
-    caret__link_add_text(by, text, 0, NULL);
-    assert_int_equal(caret__link_run(by), CARET_OK);
-}
-
 static void outside_of_transactions_a_lost_connection_is_not_noticed(void **state)
 {
     struct fixture *f = *state;
@@ -477,128 +425,6 @@ static void opened_for_reading_it_writes_nothing(void **state)
     assert_int_equal(S.commit(c, NULL, 0, 0), CARET_OK);
     S.detach(c);
     S.close(db);
-}
-
-/* ---- locks ---- */
-
-static int lock(void *conn, const char *name, size_t len, uint64_t ns)
-{
-    return S.lock(conn, &(struct caret__bytes){(const uint8_t *)name, len}, 1, ns);
-}
-
-#define VARIABLE "a\0", 2
-#define NODE     "a\0\x81\x02\0", 5
-#define CHILD    "a\0\x81\x02\0\x81\x02\0", 8
-#define SIBLING  "a\0\x81\x03\0", 5
-
-static int unlock(void *conn, const char *name, size_t len)
-{
-    return S.unlock(conn, &(struct caret__bytes){(const uint8_t *)name, len}, 1);
-}
-
-static void a_lock_excludes_what_is_above_and_below(void **state)
-{
-    struct fixture *f = *state;
-
-    for (int i = 0; i < 2; i++) {
-        uint64_t ns = i == 0 ? 0 : 20000000;
-        assert_int_equal(lock(f->a, NODE, ns), CARET_OK);
-        assert_int_equal(lock(f->b, NODE, ns), CARET_LOCK_TIMEOUT);
-        assert_int_equal(lock(f->b, VARIABLE, ns), CARET_LOCK_TIMEOUT);
-        assert_int_equal(lock(f->b, CHILD, ns), CARET_LOCK_TIMEOUT);
-        assert_int_equal(lock(f->b, SIBLING, ns), CARET_OK);
-        assert_int_equal(unlock(f->b, SIBLING), CARET_OK);
-        assert_int_equal(unlock(f->a, NODE), CARET_OK);
-        assert_int_equal(lock(f->b, VARIABLE, ns), CARET_OK); /* so nothing of the timeouts was left */
-        assert_int_equal(lock(f->a, CHILD, 0), CARET_LOCK_TIMEOUT);
-        assert_int_equal(unlock(f->b, VARIABLE), CARET_OK);
-    }
-}
-
-static void a_lost_lock_connection_is_told_once(void **state)
-{
-    struct fixture *f = *state;
-    struct caret__pg_conn *a = f->a, *b = f->b;
-    struct caret__bytes v;
-
-    assert_int_equal(lock(b, NODE, 0), CARET_OK);
-    assert_int_equal(S.begin(b, CARET__STORE_SERIAL, 0), CARET_OK);
-    assert_value(b, "a", NULL);
-    cut(&a->data, &b->names);
-    assert_int_equal(S.get(b, bytes("a"), &v), CARET_E_EVICTED);
-    assert_int_equal(S.get(b, bytes("a"), &v), CARET_RESTART);
-    S.rollback(b);
-    assert_value(b, "a", NULL);
-    assert_int_equal(lock(a, NODE, 0), CARET_OK);
-    assert_int_equal(lock(b, NODE, 0), CARET_LOCK_TIMEOUT);
-    assert_int_equal(unlock(a, NODE), CARET_OK);
-    assert_int_equal(lock(b, NODE, 0), CARET_OK);
-}
-
-/* Wait for `name`, and give `held` back if there is a ring. */
-static int wait_in_ring(void *conn, const char *name, const char *held)
-{
-    int rc = lock(conn, name, 5, UINT64_MAX);
-
-    if (rc == CARET_DEADLOCK &&
-        (strstr(caret_message(), "40P01") == NULL || unlock(conn, held, 5) != CARET_OK))
-        return CARET_E_SYSTEM;
-    return rc;
-}
-
-static const char node[] = "a\0\x81\x02", sibling[] = "a\0\x81\x03";
-
-static void *other_waits(void *conn)
-{
-    return (void *)(intptr_t)wait_in_ring(conn, sibling, node);
-}
-
-/* Each holds what the other waits for: one of them is told. */
-static void a_ring_of_waits_is_told(void **state)
-{
-    struct fixture *f = *state;
-    pthread_t thread;
-    void *other;
-
-    assert_int_equal(lock(f->a, sibling, 5, 0), CARET_OK);
-    assert_int_equal(lock(f->b, node, 5, 0), CARET_OK);
-    assert_int_equal(pthread_create(&thread, NULL, other_waits, f->b), 0);
-    int own = wait_in_ring(f->a, node, sibling);
-    assert_int_equal(pthread_join(thread, &other), 0);
-    assert_int_equal((int)(intptr_t)other + own, CARET_DEADLOCK);
-}
-
-static void a_session_that_ends_gives_its_names_back(void **state)
-{
-    struct fixture *f = *state;
-    void *c;
-
-    assert_int_equal(S.attach(f->db, NULL, NULL, &c), CARET_OK);
-    for (int i = 0; i < 20; i++) {
-        assert_int_equal(lock(c, NODE, 0), CARET_OK);
-        S.detach(c);
-        assert_int_equal(S.attach(f->db, NULL, NULL, &c), CARET_OK);
-    }
-    S.detach(c);
-}
-
-static bool says_stop(void *ctx)
-{
-    return ++*(int *)ctx > 1;
-}
-
-static void a_wait_can_be_ended(void **state)
-{
-    struct fixture *f = *state;
-    int asked = 0;
-    void *c;
-
-    assert_int_equal(S.attach(f->db, says_stop, &asked, &c), CARET_OK);
-    assert_int_equal(lock(f->a, CHILD, 0), CARET_OK);
-    assert_int_equal(lock(c, NODE, UINT64_MAX), CARET_E_INTERRUPTED);
-    assert_int_equal(unlock(f->a, CHILD), CARET_OK);
-    assert_int_equal(lock(f->a, VARIABLE, 0), CARET_OK);
-    S.detach(c);
 }
 
 /* ---- reads that take long ---- */
@@ -756,8 +582,6 @@ static void without_prepared_statements_it_is_the_same(void **state)
     S.close(db);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(int argc, char **argv)
 {
     (void)argc;
@@ -782,11 +606,6 @@ int main(int argc, char **argv)
         T(what_can_not_be_found_out_is_unknown),
         T(a_commit_can_wait_for_the_disk),
         T(opened_for_reading_it_writes_nothing),
-        T(a_lock_excludes_what_is_above_and_below),
-        T(a_lost_lock_connection_is_told_once),
-        T(a_ring_of_waits_is_told),
-        T(a_session_that_ends_gives_its_names_back),
-        T(a_wait_can_be_ended),
         T(a_read_that_takes_long_can_be_ended),
         T(a_commit_is_waited_for),
         cmocka_unit_test(what_an_address_can_not_say_is_refused),
