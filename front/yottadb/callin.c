@@ -49,19 +49,21 @@ static const struct caret_m__machine *machine_of(struct caret__ydb_call *c, stru
 
 /* ------------------------------------------------------------------- interrupts
  *
- * The machine while a routine runs, for ydb_ci_interrupt(), and how many calls are in it, or wait for it.  What came
- * too late for a call is taken back when the last one ends, or the next one begins. */
+ * The machine while a routine runs, for ydb_ci_interrupt(), and how many calls are in it, or wait for it, under
+ * CARET__YDB_CALLS.  What came too late for a call is taken back when the last one ends, or the next one begins. */
 
 static const struct caret_m__machine *_Atomic running;
-static _Atomic unsigned calls;
+static unsigned calls;
 
 static void begin(struct caret__ydb_call *c, const struct caret_m__machine *m)
 {
     c->self->error.unheard = false;
     atomic_fetch_add(&c->self->in_m, 1);
-    if (atomic_fetch_add(&calls, 1) == 0)
+    caret__ydb_take(CARET__YDB_CALLS);
+    if (calls++ == 0)
         m->ask_end(false);
     atomic_store(&running, m);
+    caret__ydb_give(CARET__YDB_CALLS);
 }
 
 /* A routine whose C called one that was interrupted ends, too. */
@@ -69,12 +71,14 @@ static void finish(struct caret__ydb_call *c, const struct caret_m__machine *m, 
 {
     bool within = atomic_fetch_sub(&c->self->in_m, 1) > 1;
 
-    if (interrupted && within)
+    caret__ydb_take(CARET__YDB_CALLS);
+    if (--calls == 0) {
+        atomic_store(&running, NULL);
+        m->ask_end(false);
+    } else if (interrupted && within) {
         m->ask_end(true);
-    if (atomic_fetch_sub(&calls, 1) > 1)
-        return;
-    atomic_store(&running, NULL);
-    m->ask_end(false);
+    }
+    caret__ydb_give(CARET__YDB_CALLS);
 }
 
 void ydb_ci_interrupt(void)
@@ -89,8 +93,8 @@ void caret__ydb_calls_in_child(void)
 {
     struct caret__ydb_thread *t = caret__ydb_self;
 
-    atomic_store(&calls, t != NULL ? atomic_load(&t->in_m) : 0);
-    if (atomic_load(&calls) == 0)
+    calls = t != NULL ? atomic_load(&t->in_m) : 0;
+    if (calls == 0)
         atomic_store(&running, NULL);
 }
 

@@ -124,6 +124,7 @@ enum caret__ydb_mutex {
     CARET__YDB_LOCALS,
     CARET__YDB_LOCKS,
     CARET__YDB_TIMERS,
+    CARET__YDB_CALLS,
     CARET__YDB_MUTEXES
 };
 extern pthread_mutex_t caret__ydb_mutex[CARET__YDB_MUTEXES];

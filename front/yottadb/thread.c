@@ -18,7 +18,7 @@ _Atomic int caret__ydb_state = CARET__YDB_RUNNING;
 _Thread_local struct caret__ydb_thread *caret__ydb_self;
 pthread_mutex_t caret__ydb_mutex[CARET__YDB_MUTEXES] = {
     PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
-    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
 };
 
 static struct caret__ydb_thread *_Atomic records[SLOTS];
