@@ -132,20 +132,36 @@ static double to_double(struct caret__dec d)
     return strtod(text, NULL);
 }
 
+/* p * 10^-*exp, with nine digits before the point.  The steps are those of GT.M, as each of them rounds: 5**.5 ends
+ * in 979019 by them, and in 978989 by one product. */
+static double nine_digits(double p, int *exp)
+{
+    *exp = 0;
+    for (; p < 1e1; *exp -= 5)
+        p *= 1e5;
+    for (; p < 1e8; *exp -= 1)
+        p *= 1e1;
+    for (; p >= 1e16; *exp += 5)
+        p *= 1e-5;
+    for (; p >= 1e9; *exp += 1)
+        p *= 1e-1;
+    return p;
+}
+
 static int from_double(double p, struct caret__dec *r)
 {
-    int magnitude = (int)floor(log10(p)) + 1;
     double scaled, high;
+    int exp;
 
-    if (isinf(p) || magnitude > 47)
+    if (isinf(p) || p >= 1e47)
         return CARET__DEC_OVERFLOW;
     *r = caret__dec_from_int(0);
-    if (magnitude < -42)
+    if (p < 1e-43)
         return CARET__DEC_OK;
-    scaled = p * pow(10.0, 9 - magnitude);
+    scaled = nine_digits(p, &exp);
     high = floor(scaled);
     r->mantissa = (uint64_t)high * UINT64_C(1000000000) + (uint64_t)floor((scaled - high) * 1e9);
-    r->exp = magnitude - 18;
+    r->exp = exp - 9;
     return CARET__DEC_OK;
 }
 
