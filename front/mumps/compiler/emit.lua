@@ -279,12 +279,23 @@ end
 
 -- ---- segments: from a label, or a line, to the next label
 
+-- The line at which a routine begins. What comes before the first label or command is not a place of its own:
+-- one enters there what follows, and does not fall into it.
+function M.first_line(ast)
+    for n, line in ipairs(ast.lines) do
+        if line.label or line.cmds[1] then
+            return n
+        end
+    end
+    return 1
+end
+
 local function after(k, ast, n)
     if n > #ast.lines then
         return format("return nil,%.0f", #ast.lines * 65536 + k.id)
     end
     local line = ast.lines[n]
-    if line.listed then
+    if line.listed and n > M.first_line(ast) then
         return format("do local e=H.fall_into(%s) return e end", names.quote(line.label))
     end
     return format("return F.L%d()", n)

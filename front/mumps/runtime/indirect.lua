@@ -485,7 +485,8 @@ local function line_at(code, label, offset)
     elseif not offset then
         return 1
     end
-    return line + (offset and number.int(offset) or 0)
+    line = line + (offset and number.int(offset) or 0)
+    return line == 0 and 1 or line -- as in GT.M: what is before the first line is that line
 end
 
 local function function_at(code, label, offset)

@@ -149,9 +149,10 @@ local function name_labels(code, ast)
     table.sort(code.order, function(a, b)
         return a.line < b.line
     end)
-    code.by[""] = code.L1
-    code.entries[""] = code.E1
-    code.formals[""] = ast.lines[1] and ast.lines[1].formals
+    local first = emit.first_line(ast)
+    code.by[""] = code["L" .. first] or code.L1
+    code.entries[""] = code["E" .. first]
+    code.formals[""] = ast.lines[first] and ast.lines[first].formals
 end
 
 local function new_code(kind, name, text)

@@ -70,7 +70,8 @@ function commands.ZPRINT(from, to)
     local r = routine.get(name)
     local whole = not from.label and not from.offset
     local first = whole and 1 or line_of(name, from)
-    local last = to and line_of(name, to) or whole and routine.count(r) or first
+    local last = to and line_of(name, to) or whole and 0 or first
+    if last == 0 then last = routine.count(r) end
     local D = require "mumps.io.device"
     for i = first, math.min(last, routine.count(r)) do
         if i > 0 then
