@@ -225,11 +225,16 @@ local extrinsic = M.extrinsic
 
 -- ---- formals by the NEW stack: when a container is shared, or an actual is one
 
+-- An actual's container may be the one of a name that is a formal by value, or NEW, too: it counts as shared,
+-- so that this name gets another.
 local function bind_all(slots, formals, n, ...)
     local from = {}
     for i = 1, n do
         local a = select(i, ...)
         from[i] = type(a) == "table" and a.c or false
+        if from[i] then
+            symbols.share(from[i])
+        end
     end
     for i, slot in ipairs(slots) do
         if from[i] then
@@ -239,6 +244,11 @@ local function bind_all(slots, formals, n, ...)
             if i <= formals and i <= n then
                 slot.c.v = (select(i, ...))
             end
+        end
+    end
+    for i = 1, n do
+        if from[i] then
+            symbols.unshare(from[i])
         end
     end
 end
