@@ -533,14 +533,23 @@ local function code_for_text(home, routine)
     return ok and code
 end
 
+-- Indirection in the argument is of its text: @x+1 is "+1" if x is empty, and x can have an offset, too.
+local function spelled(label, offset, routine)
+    local more = (offset or label) and "+" .. text_of(number.int(offset or 0)) or ""
+    return (label or "") .. more .. (routine and "^" .. routine or "")
+end
+
 function M.text(home, label, offset, routine)
+    label, routine = label and text_of(label), routine and text_of(routine)
+    if label and not find(label, "^[%w%%]%w*$") or routine and not find(routine, "^[%a%%]%w*$") then
+        return M.ind_text(home, spelled(label, offset, routine))
+    end
     local code = code_for_text(home, routine)
     if not code or not code.starts then
         return ""
     end
     local line = 0
     if label then
-        label = text_of(label)
         line = code.labels[label] or not routine and code.hidden and code.hidden[label]
         if not line then
             return ""
@@ -562,6 +571,9 @@ local function text_node(entry)
 end
 
 function M.ind_text(home, v)
+    if not find(text_of(v), "^[%w%%+^@]") then
+        return fail("TEXTARG")
+    end
     return evaluated(home, "TEXT", v, load.parse.entry, text_node)
 end
 -- ---- $ORDER and others of references
