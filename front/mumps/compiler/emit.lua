@@ -337,23 +337,24 @@ end
 
 -- ---- what calls of labels of this routine become
 
+-- The actuals come first, also where the call is an error.
 local function local_call(k, kind, label, n, args)
     local ast = k.ast
     local at = ast.labels[label or ""]
     if not at then
         local fail = k.literal and "missing_label" or "unknown_label"
-        return format("%s(%s)", k:h(fail), names.quote(label or ""))
+        return format("%s(%s%s)", k:h(fail), names.quote(label or ""), args)
     end
     local line = ast.lines[at]
     if k.has_entry[at] then
         if n >= 0 and not line.formals then
-            return format("%s(%s)", k:h("no_formals"), names.quote(label))
+            return format("%s(%s%s)", k:h("no_formals"), names.quote(label), args)
         elseif not k.literal and n > #(line.formals or {}) then
-            return format("%s(%s)", k:h("list_too_long"), names.quote(label))
+            return format("%s(%s%s)", k:h("list_too_long"), names.quote(label), args)
         end
         return format("F.E%d(%d,%d%s)", at, kind, n, args)
     elseif n >= 0 then
-        return format("%s(%s)", k:h("no_formals"), names.quote(label))
+        return format("%s(%s%s)", k:h("no_formals"), names.quote(label), args)
     end
     return format("%s(F.L%d)", k:h(kind == 2 and "extrinsic" or "call"), at)
 end
