@@ -8,9 +8,10 @@ local C = require "mumps.host"
 local str = number.str
 local K = {}
 
+-- In M mode a word ends at a blank, and its first letter may come after other bytes.
 local function title(s)
-    return (s:lower():gsub("%a+", function(word)
-        return word:sub(1, 1):upper() .. word:sub(2)
+    return (s:lower():gsub("[^ ]+", function(word)
+        return (word:gsub("%a", string.upper, 1))
     end))
 end
 
