@@ -54,15 +54,17 @@ static bool number(const char *at, const char *end, int64_t *n)
 {
     bool minus = at < end && *at == '-';
     at += minus;
-    if (at == end || end - at > 18 || (*at == '0' && (end - at > 1 || minus)))
+    if (at == end || end - at > 19 || (*at == '0' && (end - at > 1 || minus)))
         return false;
-    int64_t sum = 0;
+    uint64_t sum = 0; /* 19 digits are less than 2^64 */
     for (; at < end; at++) {
         if (*at < '0' || *at > '9')
             return false;
-        sum = sum * 10 + (*at - '0');
+        sum = sum * 10 + (uint64_t)(*at - '0');
     }
-    *n = minus ? -sum : sum;
+    if (sum > (uint64_t)INT64_MAX + minus)
+        return false;
+    *n = minus ? -(int64_t)(sum - 1) - 1 : (int64_t)sum;
     return true;
 }
 

@@ -15,6 +15,8 @@ end
 local errors = {
     ["*abc\r\n"] = "invalid multibulk length",
     ["*2147483648\r\n"] = "invalid multibulk length",
+    ["*-9223372036854775809\r\n"] = "invalid multibulk length",
+    ["*9223372036854775808\r\n"] = "invalid multibulk length",
     ["*1\r\nPING\r\n"] = "expected '$', got 'P'",
     ["*1\r\n$-7\r\n"] = "invalid bulk length",
     ["*1\r\n$x\r\n"] = "invalid bulk length",
@@ -38,7 +40,7 @@ case("what is right before it is answered first", function()
         "+PONG\r\n-ERR Protocol error: invalid bulk length\r\n")
 end)
 
-local stream = "*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$5\r\nvalue\r\n*0\r\n\r\nGET key\r\n*-1\r\n" ..
+local stream = "*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$5\r\nvalue\r\n*0\r\n\r\nGET key\r\n*-1\r\n*-9223372036854775808\r\n" ..
     "*2\r\n$3\r\nget\r\n$3\r\nkey\r\nECHO \"\\n\\\"\"\r\n*2\r\n$4\r\nECHO\r\n$0\r\n\r\nget key\n" ..
     "nope 'a b' c\r\n*1\r\n$4\r\nPING\r\n"
 local wanted = "+OK\r\n$5\r\nvalue\r\n$5\r\nvalue\r\n$2\r\n\n\"\r\n$0\r\n\r\n$5\r\nvalue\r\n" ..
