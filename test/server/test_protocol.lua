@@ -40,7 +40,8 @@ case("what is right before it is answered first", function()
         "+PONG\r\n-ERR Protocol error: invalid bulk length\r\n")
 end)
 
-local stream = "*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$5\r\nvalue\r\n*0\r\n\r\nGET key\r\n*-1\r\n*-9223372036854775808\r\n" ..
+local stream = "*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$5\r\nvalue\r\n*0\r\n\r\nGET key\r\n*-1\r\n" ..
+    "*-9223372036854775808\r\n" ..
     "*2\r\n$3\r\nget\r\n$3\r\nkey\r\nECHO \"\\n\\\"\"\r\n*2\r\n$4\r\nECHO\r\n$0\r\n\r\nget key\n" ..
     "nope 'a b' c\r\n*1\r\n$4\r\nPING\r\n"
 local wanted = "+OK\r\n$5\r\nvalue\r\n$5\r\nvalue\r\n$2\r\n\n\"\r\n$0\r\n\r\n$5\r\nvalue\r\n" ..
