@@ -82,7 +82,7 @@ static const char *add_save(struct serve__shared *s, const char *value)
     char both[2 * SERVE__CONFIG_BYTES];
     const char *before = saves_read && *value != 0 ? s->config[SERVE__CFG_save] : "";
     saves_read = true;
-    snprintf(both, sizeof both, "%s %s", before, value);
+    snprintf(both, sizeof both, "%s%s%s", before, *before != 0 ? " " : "", value);
     return serve__config_set(s, SERVE__CFG_save, both, strlen(both), true);
 }
 
