@@ -37,14 +37,19 @@ local function too_long(sub)
     errors.raise("LOCKSUB2LONG", words .. ",%YDB-I-TEXT, " .. sub)
 end
 
--- The first of these that is too long for a lock, the others without such; nil: none is.
+local function is_long(sub) return type(sub) == "string" and #sub > LONGEST end
+
+-- The first of these that is too long for a lock; nil: none is.
 local function long_one(subs)
-    local found, short = nil, {}
-    for i, sub in ipairs(subs) do
-        local long = type(sub) == "string" and #sub > LONGEST
-        found, short[i] = found or long and sub or nil, long and "" or sub
+    for _, sub in ipairs(subs) do
+        if is_long(sub) then return sub end
     end
-    return found, short
+end
+
+local function without_long(subs)
+    local short = {}
+    for i, sub in ipairs(subs) do short[i] = is_long(sub) and "" or sub end
+    return short
 end
 
 --- Raise if one of these is.
@@ -57,9 +62,9 @@ end
 function node.check_lock_address(name, ...)
     local list = {...}
     if type(list[1]) == "table" and not list[2] then list = list[1] end
-    local sub, short = long_one(list)
+    local sub = long_one(list)
     if not sub then return end
-    database.current().node(name, short)
+    database.current().node(name, without_long(list))
     too_long(sub)
 end
 
