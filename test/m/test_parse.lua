@@ -20,7 +20,8 @@ end
 
 -- A tree as text; what tells places is left out.
 local places = {
-    col = true, stop = true, text = true, starts = true, line = true, errors = true, labels = true,
+    col = true, stop = true, calls = true, unblocked = true, text = true, starts = true, line = true,
+    errors = true, labels = true,
 }
 
 local function tree(v)

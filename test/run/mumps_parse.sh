@@ -17,17 +17,28 @@ tr '>' '\t' >"$dir/wrong.out" <<'END'
 >       ^-----
 >>At column 8, line 2, source module wrong.m
 %YDB-E-RHMISSING, Right-hand side of expression expected
+%YDB-E-LABELMISSING, Label referenced but not defined: missing
+%YDB-I-SRCNAM, in source module wrong.m
 > d
 >  ^-----
 >>At column 3, line 4, source module wrong.m
 %YDB-W-DONOBLOCK, Argumentless DO not followed by a block
-%YDB-E-LABELMISSING, Label referenced but not defined: missing
-%YDB-I-SRCNAM, in source module wrong.m
 END
 cd "$dir" || exit 1
 "$caret" m -compile wrong.m >"$dir/out" 2>"$dir/err"
 [ $? = 1 ] && [ ! -s "$dir/out" ] && diff "$dir/wrong.out" "$dir/err" >"$dir/out"
 note $? "-compile lists all errors and ends with 1"
+
+# A line that no DO leads to is as deep as the one before, also one with a comment alone. Labels of commands that are
+# not compiled are not looked for, others each time, after all lines, as is a DO without a block.
+printf 'deep ;\n d\n . . ;c\n . w 1\n d a,b+ d c\n .\n d a,a s x=1+\n' >deep.m
+"$caret" m -compile deep.m 2>&1 | sed -n -e 's/^%YDB-.-\([A-Z]*\),.*/\1/p' -e 's/.*At \(.*\), source.*/\1/p' >"$dir/out"
+tr '|' '\n' >"$dir/deep.out" <<'END'
+column 6, line 3|BLKTOODEEP|column 4, line 4|BLKTOODEEP|column 8, line 5|EXPR|column 3, line 6|BLKTOODEEP
+column 14, line 7|RHMISSING|column 3, line 2|DONOBLOCK|LABELMISSING|SRCNAM|LABELMISSING|SRCNAM
+END
+diff "$dir/deep.out" "$dir/out" >"$dir/diff"
+note $? "-compile tells what no DO leads to"
 
 printf 'x ;\n i 1 w $h q\n' >right.m
 "$caret" m -compile right.m >"$dir/out" 2>&1 && [ ! -s "$dir/out" ]

@@ -263,11 +263,11 @@ local function format(s, p)
     return { "control", node, args or {} }, p
 end
 
--- After ! and # no comma is needed.
+-- After ! and # no comma is needed before another of these, ? or /
 local function joined(node, s, p, cmd)
     local b = byte(s, p)
     local op = node[1]
-    if (op == "nl" or op == "ff") and (b == 33 or b == 35 or b == 63) then
+    if (op == "nl" or op == "ff") and (b == 33 or b == 35 or b == 63 or b == 47) then
         local args = cmd[2]
         args[#args + 1] = node
         node, p = format(s, p)

@@ -7,7 +7,7 @@ local words = require "mumps.compiler.words"
 
 local expr = {}
 
-local byte, sub, find, upper = string.byte, string.sub, string.find, string.upper
+local byte, sub, find, gmatch, upper = string.byte, string.sub, string.find, string.gmatch, string.upper
 local fail, soft, enter, leave, name = lex.fail, lex.soft, lex.enter, lex.leave, lex.name
 local lex_text, lex_number, mark = lex.text, lex.number, lex.mark
 local MOST_SUBSCRIPTS, MOST_ACTUALS = 31, 32
@@ -152,15 +152,36 @@ function expr.actuals(s, p, unclosed)
     return actuals(s, p + 1, unclosed)
 end
 
+-- The byte after the parenthesis that closes the one at p, or after the text.
+local function closing(s, p)
+    local depth, quoted = 0, false
+    for at in gmatch(sub(s, p), '()["()]') do
+        local b = byte(s, p + at - 1)
+        if b == 34 then
+            quoted = not quoted
+        elseif not quoted then
+            depth = depth + (b == 40 and 1 or -1)
+            if depth == 0 then return p + at end
+        end
+    end
+    return #s + 1
+end
+
+-- Are the parentheses at p those of a call, and not subscripts before an offset or a routine?
+local function is_call(s, p)
+    local b = byte(s, closing(s, p))
+    return b ~= 43 and b ~= 94
+end
+
 -- A label or routine, by name or by @; nil if there is none. @x@(subscripts) is a name with these, and so
--- none of a label; `called`: what follows is not the name's.
+-- none of a label; `called`: what follows may not be the name's.
 local function part(s, p, rule, called)
     if byte(s, p) ~= 64 then return rule(s, p) end
     local value, list
     value, p = atom(s, p + 1)
     if byte(s, p) ~= 64 then return { "ind", value }, p end
     if byte(s, p + 1) ~= 40 then fail("LPARENMISSING", p + 1) end
-    if called then return { "ind", value }, p end
+    if called and is_call(s, p + 1) then return { "ind", value }, p end
     list, p = subscripts(s, p + 2)
     return { "ind", { "subscripted", value, list } }, p
 end
@@ -172,7 +193,7 @@ function expr.entry(s, p, whole, called)
     label, p = part(s, p, lex.label, called)
     if whole and byte(s, p) == 43 then offset, p = parse(s, p + 1) end
     if byte(s, p) == 94 then
-        routine, p = part(s, p + 1, name, called)
+        routine, p = part(s, p + 1, name)
         if not routine then fail("RTNNAME", p) end
     end
     if p == from then fail("LABELEXPECTED", p) end

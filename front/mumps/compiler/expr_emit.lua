@@ -470,6 +470,16 @@ function M.actuals(k, list)
     return #list, concat(out)
 end
 
+-- Is there an actual that is more than a variable or a constant?
+local function any_computed(list)
+    for _, a in ipairs(list or {}) do
+        if a and a[1] ~= "ref" and a[1] ~= "const" and not M.is_plain(a) then
+            return true
+        end
+    end
+    return false
+end
+
 -- A call of an entry point: kind 1 is DO, 2 is $$.
 function M.invoke(k, kind, label, routine, list)
     local n, args = M.actuals(k, list)
@@ -477,7 +487,11 @@ function M.invoke(k, kind, label, routine, list)
         if not routine then
             return k.local_call(k, kind, label, n, args)
         end
-        return format("%s(R[%s],%s,%d,%d%s)", k:h("enter"), quote(routine), quote(label or ""), kind, n, args)
+        local enter, code = "enter", format("R[%s]", quote(routine))
+        if any_computed(list) then -- before the routine is looked for
+            enter, code = "enter_routine", "R," .. quote(routine)
+        end
+        return format("%s(%s,%s,%d,%d%s)", k:h(enter), code, quote(label or ""), kind, n, args)
     end
     local entry = M.entry(k, {"entry", label, nil, routine})
     return format("%s(C,%s,%d,%d%s)", k:h("enter_at"), entry, kind, n, args)

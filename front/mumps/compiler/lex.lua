@@ -22,10 +22,16 @@ end
 
 -- A label of this routine is called.
 function lex.calls(label)
-    if not called[label] then
-        called[label] = true
-        called[#called + 1] = label
-    end
+    called[#called + 1] = label
+end
+
+-- How many there are so far; and back to so many, as what had the others is not compiled.
+function lex.count_calls()
+    return #called
+end
+
+function lex.drop_calls(n)
+    for i = #called, n + 1, -1 do called[i] = nil end
 end
 
 -- Raises: the line does not go on.  Parameters of the error's text follow.

@@ -36,6 +36,11 @@ local function blank_or_end(b)
     return b == nil or b == 32 or b == 9
 end
 
+-- DO @x of what ends where an entry could begin is a DO without one, and as it has no block, nothing.
+local function without_block(cmd)
+    return cmd.indirect and cmd[1] == "DO"
+end
+
 -- The arguments of a command from p on.
 local function arguments(s, p, cmd, rule, only)
     if cmd[1] == "FOR" then return rule(s, p, cmd) end
@@ -48,7 +53,10 @@ local function arguments(s, p, cmd, rule, only)
         if byte(s, p) ~= 44 then return p end
         if only then fail(cmd[1] == "QUIT" and "QUITARGLST" or "SPOREOL", p) end
         p = p + 1
-        if blank_or_end(byte(s, p)) or byte(s, p) == 59 then fail("EXPR", p) end
+        if blank_or_end(byte(s, p)) or byte(s, p) == 59 then
+            if without_block(cmd) then return p end
+            fail("EXPR", p)
+        end
     end
 end
 
@@ -97,7 +105,7 @@ end
 
 -- One command at p, put into cmds; the byte after it.
 local function one(s, p, cmds)
-    local cmd = { nil, {}, col = p }
+    local cmd, calls = { nil, {}, col = p }, lex.count_calls()
     cmd[1], p = word_at(s, p)
     local word_end = p - 1
     local short = p == cmd.col + 1 and cmd[1] == "HALT"
@@ -122,8 +130,9 @@ local function one(s, p, cmds)
         local b = byte(s, p)
         if b and b ~= 32 and b ~= 9 and b ~= 59 then fail("SPOREOL", p) end
     end
+    if cmd[1] == "FOR" then cmd.calls = calls end
     if cmd[1] == "DO" and not any then
-        cmd.stop = blanks(s, p)
+        cmd.calls, cmd.stop = calls, blanks(s, p)
         if byte(s, cmd.stop) == 59 then cmd.stop = #s + 1 end
     end
     mark("commands", cmd.col, word_end, cmd[1])
@@ -135,7 +144,7 @@ end
 local function all(s, p, cmds)
     p = blanks(s, p)
     while p <= #s and byte(s, p) ~= 59 do
-        parse.at = p
+        parse.at, parse.calls = p, lex.count_calls()
         p = blanks(s, one(s, p, cmds))
     end
     if p <= #s then mark("comment", p) end
@@ -168,6 +177,7 @@ end
 -- `before`.
 local function attempt(s, p, cmds, errors, before)
     lex.restart()
+    local calls = lex.count_calls()
     local ok, e = pcall(all, s, p, cmds)
     if ok and #errors == before then return nil end
     e = not ok and as_error(e) or nil
@@ -175,6 +185,7 @@ local function attempt(s, p, cmds, errors, before)
     if cut then
         for i = #cmds, 1, -1 do cmds[i] = nil end
         for i = #errors, before + 1, -1 do errors[i] = nil end
+        lex.drop_calls(calls)
         e = attempt_cut(s, cut, p, cmds, errors, before)
     end
     local beyond = e and e.col and unended.overflow(s, p, e.col)
@@ -187,14 +198,15 @@ local function body(s, p, cmds, errors)
     if not e then return end
     errors[#errors + 1] = e
     -- A FOR takes what it governs with it.
-    local col = parse.at
+    local col, calls = parse.at, parse.calls
     for i = 1, #cmds do
         if cmds[i][1] == "FOR" then
-            col = cmds[i].col
+            col, calls = cmds[i].col, cmds[i].calls
             for j = #cmds, i, -1 do cmds[j] = nil end
             break
         end
     end
+    lex.drop_calls(calls)
     cmds[#cmds + 1] = { "ERROR", { e }, col = col }
 end
 
@@ -233,7 +245,7 @@ local function head(s, line)
         level = level + 1
         p = blanks(s, p + 1)
     end
-    line.level = level
+    line.level, line.begins = level, p
     return p
 end
 
@@ -262,23 +274,40 @@ local function read_line(s, n, errors)
     return line
 end
 
-local function warn(errors, mnemonic, line, col)
-    errors[#errors + 1] = { mnemonic = mnemonic, line = line.n, col = col, warning = true }
+local function warning(mnemonic, line, col)
+    return { mnemonic = mnemonic, line = line.n, col = col, warning = true }
 end
 
--- No DO leads to this line: its commands are not compiled.
-local function too_deep(errors, line)
-    for i = #errors, 1, -1 do
-        if errors[i].line == line.n then table.remove(errors, i) end
+-- No DO leads to this line: it is not compiled, and counts as one of the level before it.
+local function too_deep(errors, line, level)
+    local at = #errors + 1
+    while errors[at - 1] and errors[at - 1].line >= line.n do
+        at = at - 1
+        if errors[at].line == line.n then table.remove(errors, at) end
     end
-    warn(errors, "BLKTOODEEP", line, line.cmds[1].col)
-    line.cmds = {}
+    table.insert(errors, at, warning("BLKTOODEEP", line, line.begins))
+    line.cmds, line.level, line.last_call = {}, level, line.first_call - 1
 end
 
--- A DO without arguments gets the lines of its block.
-local function find_blocks(lines, errors)
-    local ends = {} -- ends[i]: the last line of the block after line i
-    local stack = {}
+local function has_block(line)
+    for _, cmd in ipairs(line.cmds) do
+        if cmd[1] == "DO" and #cmd[2] == 0 then return true end
+    end
+    return false
+end
+
+local function drop_too_deep(lines, errors)
+    local level, deepest = 0, 0
+    for _, line in ipairs(lines) do
+        if line.level > deepest then too_deep(errors, line, level) end
+        level = line.level
+        deepest = level + (has_block(line) and 1 or 0)
+    end
+end
+
+-- ends[i]: the last line of the block after line i.
+local function ends_of(lines)
+    local ends, stack = {}, {}
     for i = 1, #lines + 1 do
         local level = lines[i] and lines[i].level or -1
         while #stack > 0 and level <= lines[stack[#stack]].level do
@@ -287,18 +316,20 @@ local function find_blocks(lines, errors)
         end
         stack[#stack + 1] = i
     end
-    local deepest = 0
+    return ends
+end
+
+-- A DO without arguments gets the lines of its block.
+local function find_blocks(lines, errors)
+    drop_too_deep(lines, errors)
+    local ends = ends_of(lines)
     for i, line in ipairs(lines) do
-        if line.level > deepest and line.cmds[1] then too_deep(errors, line) end
-        deepest = line.level
+        local next_line = lines[i + 1]
+        local blocked = next_line and next_line.level == line.level + 1
         for _, cmd in ipairs(line.cmds) do
             if cmd[1] == "DO" and #cmd[2] == 0 then
-                cmd.first, cmd.last = i + 1, ends[i]
-                deepest = line.level + 1
-                if not lines[i + 1] or lines[i + 1].level ~= deepest then
-                    cmd.last = i
-                    warn(errors, "DONOBLOCK", line, cmd.stop or 1)
-                end
+                cmd.first, cmd.last = i + 1, blocked and ends[i] or i
+                cmd.unblocked = not blocked
             end
         end
     end
@@ -334,29 +365,53 @@ function parse.source(text, starts, i)
     return sub(text, starts[i], last)
 end
 
+-- Calls of labels that are not there, from the first to the last, of all that the lines have.
+local function tell_missing(routine, called, first, last)
+    for i = first, last do
+        if not routine.labels[called[i]] then
+            routine.errors[#routine.errors + 1] = { mnemonic = "LABELMISSING", called[i] }
+        end
+    end
+end
+
+-- What is seen when all lines were read: such calls, and DO without a block, in their order.
+local function look_back(routine, called)
+    local errors = routine.errors
+    for _, line in ipairs(routine.lines) do
+        local told = line.first_call - 1
+        for _, cmd in ipairs(line.cmds) do
+            if cmd.unblocked then
+                tell_missing(routine, called, told + 1, cmd.calls)
+                told = cmd.calls
+                errors[#errors + 1] = warning("DONOBLOCK", line, cmd.stop or 1)
+            end
+        end
+        tell_missing(routine, called, told + 1, line.last_call)
+    end
+end
+
 function parse.routine(text, name)
     local errors, called = lex.begin()
     local starts = split(text)
     local lines = {}
     local routine = { name = name, text = text, lines = lines, labels = {}, errors = errors, starts = starts }
     for i = 1, #starts - 1 do
-        local before = #errors
+        local before, calls = #errors, #called
         local line = read_line(parse.source(text, starts, i), i, errors)
+        line.first_call, line.last_call = calls + 1, #called
         lines[i] = line
         for j = before + 1, #errors do errors[j].line = i end
         if line.label then name_label(routine, line) end
     end
     find_blocks(lines, errors)
-    for _, label in ipairs(called) do
-        if not routine.labels[label] then errors[#errors + 1] = { mnemonic = "LABELMISSING", label } end
-    end
+    look_back(routine, called)
     return routine
 end
 
 -- XECUTE, direct mode: one line of commands.
 function parse.line(text)
     local errors = lex.begin()
-    local line = { n = 1, level = 0, cmds = {}, errors = errors }
+    local line = { n = 1, level = 0, cmds = {}, errors = errors, first_call = 1 }
     body(text, 1, line.cmds, errors)
     find_blocks({ line }, {})
     for i = #errors, 1, -1 do
@@ -365,16 +420,20 @@ function parse.line(text)
     return line
 end
 
+-- Is there nothing but blanks and a comment from p on?
+local function nothing_more(text, p)
+    return find(text, "^[ \t]*;", p) ~= nil or find(text, "^[ \t]*$", p) ~= nil
+end
+
 -- All of a text by one rule; or nil and the error.
 local function whole(rule, text, ...)
     lex.begin()
     local ok, node, p = pcall(rule, text, 1, ...)
-    local cut = not ok and unended.cut(text, 1)
+    local right = ok and nothing_more(text, p)
+    local cut = not right and unended.cut(text, 1)
     if cut then ok, node, p = pcall(rule, cut, 1, ...) end
     if not ok then return nil, as_error(node) end
-    if p <= #text and not find(text, "^[ \t]*;", p) and not find(text, "^[ \t]*$", p) then
-        return nil, { mnemonic = "INDEXTRACHARS", col = p }
-    end
+    if not right then return nil, { mnemonic = "INDEXTRACHARS", col = p } end
     return node
 end
 
@@ -386,9 +445,10 @@ function parse.entry(text) return whole(expr.entry, text, true) end
 
 -- The arguments of that command, as a list.
 function parse.argument(op, text)
-    local cmd = { op, {} }
+    local cmd = { op, {}, indirect = true }
     local kind = rules[op]
     local _, err = whole(function(s, p)
+        if find(s, "^[ \t;]", p) and without_block(cmd) then return cmd, p end
         p = arguments(s, p, cmd, kind[1], find(kind[2], "1", 1, true))
         return cmd, p
     end, text)

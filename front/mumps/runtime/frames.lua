@@ -302,6 +302,11 @@ end
 
 M.enter = enter
 
+-- The same of a routine by its name, which is looked for when the actuals are there.
+function M.enter_routine(routines, name, label, kind, n, ...)
+    return enter(routines[name], label, kind, n, ...)
+end
+
 -- Too many actuals: an error of the label that is called, at the level which it would have; pos is its place.
 function M.too_many(kind, label, pos)
     local function wrong()

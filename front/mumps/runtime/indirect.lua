@@ -570,12 +570,18 @@ local function text_node(entry)
     return {"text", entry}
 end
 
-function M.ind_text(home, v)
-    if not find(text_of(v), "^[%w%%+^@]") then
-        return fail("TEXTARG")
+local function text_entry(text)
+    local node, err = load.parse.entry(text)
+    if not node and err.mnemonic == "LABELEXPECTED" then
+        err = {mnemonic = "TEXTARG"}
     end
-    return evaluated(home, "TEXT", v, load.parse.entry, text_node)
+    return node, err
 end
+
+function M.ind_text(home, v)
+    return evaluated(home, "TEXT", v, text_entry, text_node)
+end
+
 -- ---- $ORDER and others of references
 
 function M.next_local(_, name, dir)

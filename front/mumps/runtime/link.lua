@@ -46,7 +46,7 @@ list("mumps.runtime.symbols", {"new", "new_except", "kill_except", "undefined", 
     "unshare"})
 list("mumps.runtime.array", {"reuse"})
 list("mumps.runtime.frames", {"call", "block", "extrinsic", "slow", "finish", "pass_on", "too_deep",
-    "too_many", "enter"})
+    "too_many", "enter", "enter_routine"})
 list("mumps.runtime.indirect", {"ind_ref", "ind_target", "ind_get", "ind_pattern", "ind_value", "ind_peek",
     "ind_set", "ind_place", "ind_slot",
     "ind_text",
