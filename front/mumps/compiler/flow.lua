@@ -4,7 +4,7 @@
 --
 --     do local s,t,l=<start>,<step>,<limit> X.c.v=s
 --     if not beyond(s,t,l) then local turns=0 while true do <ask for signals now and then>
---     <rest> local n=add(X,t) if beyond(n,t,l) then break end X.c.v=n end end
+--     <rest> local v=X.c.v local n=add(v,t) if beyond(n,t,l) then X.c.v=plus(v) break end X.c.v=n end end
 --     end ::q1::
 --
 -- With several specifications an outer loop goes through them and calls the rest once for each: st is nil for
@@ -128,10 +128,9 @@ local function counted(k, cmds, i, ctx, var, spec)
     local t, l = number_of(k, spec[2]), spec[3] and number_of(k, spec[3])
     local text, label = body(k, cmds, i, ctx)
     local first = spec[3] and format("if not %s then ", beyond(k, spec[2], "n", "t", "l")) or ""
-    local again = spec[3] and format("if %s then break end ", beyond(k, spec[2], "n", "t", "l")) or ""
+    local past = spec[3] and beyond(k, spec[2], "n", "t", "l")
     local start = number_of(k, spec[1])
-    local turn = format("%s local n=%s(%s,t) %s%s", text, k:h "add", sets.get(k, var), again,
-        sets.put(k, var, "n"))
+    local turn = format("%s %s%s", text, loops.next_value(k, var, past, "break"), sets.put(k, var, "n"))
     return format("do %s() local n,t,l=%s,%s,%s %s%s%s%s end%s", k:h "heed_rarely", start, t, l or "nil",
         sets.put(k, var, "n"), first, loop(k, turn), spec[3] and " end" or "", label)
 end
@@ -148,8 +147,8 @@ local function listed(k, cmds, i, ctx, var, specs)
         "() local i,s,t,l=0 while true do i=i+1 ", concat(parts, "else"), "else break end ", sets.put(k,
             var, "s"),
         format("if t==nil or l==nil or not %s(s,t,l) then ", past),
-        loop(k, text, format(" if t==nil then break end local n=%s(%s,t) ", k:h("add"), sets.get(k, var)),
-            format("if l~=nil and %s(n,t,l) then break end ", past), sets.put(k, var, "n")),
+        loop(k, text, " if t==nil then break end ",
+            loops.next_value(k, var, format("l~=nil and %s(n,t,l)", past), "break"), sets.put(k, var, "n")),
         " end end end", label,
     }
 end

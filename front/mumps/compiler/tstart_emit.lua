@@ -10,7 +10,7 @@
 -- from within.
 
 local expr = require "mumps.compiler.expr_emit"
-local spec_of = require "mumps.compiler.for_emit".spec_of
+local loops = require "mumps.compiler.for_emit"
 local sets = require "mumps.compiler.set_emit"
 local format, concat = string.format, table.concat
 local value = expr.value
@@ -214,7 +214,7 @@ function M.for_loop(k, cmds, i, ctx, sequence)
     local out, parts = {}, {}
     local held = sets.held(k, var, out)
     for j, spec in ipairs(specs) do
-        parts[j] = spec_of(k, j, spec)
+        parts[j] = loops.spec_of(k, j, spec)
     end
     local loop, step, next_spec = k:fresh("loop"), k:fresh("step"), k:fresh("spec")
     local leave = fall(ctx)
@@ -223,8 +223,8 @@ function M.for_loop(k, cmds, i, ctx, sequence)
     return concat{
         "do ", concat(out), format("local i,s,t,l=0 local %s,%s ", loop, next_spec),
         format("local function %s() if t==nil then return %s() end ", step, next_spec),
-        format("local n=%s(%s,t) ", k:h("add"), sets.get(k, held)),
-        format("if l~=nil and %s(n,t,l) then return %s() end ", past, next_spec), sets.put(k, held, "n"),
+        loops.next_value(k, held, format("l~=nil and %s(n,t,l)", past), format("return %s()", next_spec)),
+        sets.put(k, held, "n"),
         format("return %s() end function %s() i=i+1 ", loop, next_spec), concat(parts, "else"),
         "else ", leave, " end ", sets.put(k, held, "s"),
         format("if t==nil or l==nil or not %s(s,t,l) then return %s() end ", past, loop),
