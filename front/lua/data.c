@@ -155,6 +155,21 @@ int caret__node_set(lua_State *L)
     return 1;
 }
 
+/* The value as it is, or, where a NUL in it would end the message, as ZWR text. */
+static int not_a_number(lua_State *L, caret_slice v)
+{
+    char text[400]; /* of 40 bytes */
+    size_t len = v.len < 40 ? v.len : 40;
+
+    if (memchr(v.data, '\0', len) == NULL) {
+        caret__push_text(L, (caret_slice){v.data, len});
+        return caret__misuse(L, "the value '%s' is not a number", lua_tostring(L, -1));
+    }
+    caret_str2zwr(v.data, len, 1, text, sizeof text, &len);
+    caret__push_text(L, (caret_slice){text, len});
+    return caret__misuse(L, "the value %s is not a number", lua_tostring(L, -1));
+}
+
 int caret__node_number(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
@@ -169,8 +184,7 @@ int caret__node_number(lua_State *L)
         return caret__raise(L, n->db, rc);
     if (caret__push_number(L, v.data, v.len))
         return 1;
-    caret__push_text(L, (caret_slice){v.data, v.len < 40 ? v.len : 40});
-    return caret__misuse(L, "the value '%s' is not a number", lua_tostring(L, -1));
+    return not_a_number(L, v);
 }
 
 /* ---------------------------------------------------------------- increments */

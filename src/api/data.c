@@ -12,6 +12,7 @@
 #include "base/crc32c.h"
 #include "base/decimal.h"
 #include "base/number.h"
+#include "base/zwr.h"
 #include "log/background.h"
 
 /* ---------------------------------------------------------------------- get */
@@ -531,10 +532,11 @@ static int add_decimals(struct add *a, const uint8_t *old, size_t old_len)
 /* For CARET_INCR_STRICT: the value has to be an integer as it would be written, or none. */
 static int not_strict(const uint8_t *old, size_t len)
 {
-    return caret__fail(
-        CARET_E_INVALID,
-        "caret_incr_int: the value '%.*s%s' is not a 64-bit integer, as CARET_INCR_STRICT expects",
-        (int)caret__min(len, 40), (const char *)old, len > 40 ? "..." : "");
+    struct caret__shown shown;
+
+    return caret__fail(CARET_E_INVALID,
+                       "caret_incr_int: the value %s is not a 64-bit integer, as CARET_INCR_STRICT expects",
+                       caret__shown(&shown, old, len, 40, '\''));
 }
 
 /* old + by as canonical text. */
@@ -642,6 +644,15 @@ static int incr_check(const char *function, const caret_session *s, const caret_
     return rc;
 }
 
+static int not_to_add(const char *by, size_t len)
+{
+    struct caret__shown shown;
+
+    return caret__fail(CARET_E_INVALID,
+                       "%s is not a number to add: digits, perhaps with a sign, a point, an exponent after E",
+                       caret__shown(&shown, by, len, 40, '\''));
+}
+
 int caret_incr(caret_session *s, caret_node *node, const char *by, size_t len, caret_slice *result)
 {
     struct add a; /* field by field: its text need not be cleared */
@@ -656,10 +667,7 @@ int caret_incr(caret_session *s, caret_node *node, const char *by, size_t len, c
         size_t used;
         int outcome = caret__dec_parse(a.rules, by, len, &a.by, &used);
         if (!whole_number(by, len, used))
-            return caret__fail(CARET_E_INVALID,
-                               "'%.*s' is not a number to add: digits, perhaps with a sign, a point, an "
-                               "exponent after E",
-                               (int)caret__min(len, 40), by);
+            return not_to_add(by, len);
         if (outcome != CARET__DEC_OK)
             return cannot_add(outcome, a.rules);
     }

@@ -123,10 +123,7 @@ int caret_node_var(caret_node *n, size_t bytes, const char *name, size_t len)
         return caret__refuse_bytes(__func__, "name", name, len);
     local = len == 0 || name[0] != '^';
     if (!caret__name_valid(name + !local, len - !local))
-        return caret__fail(
-            CARET_E_NAME,
-            "'%.*s' is not a variable name (%% or a letter, then letters and digits, %u at most)",
-            (int)caret__min(len, 80), name, CARET_MAX_NAME);
+        return caret__not_a_name(name, len);
     name += !local;
     len -= !local;
     if (capacity(bytes) < len + 1)

@@ -18,9 +18,6 @@
 #include "base/key.h"
 #include "base/number.h"
 
-/* Bytes of a bad text that are shown in the message. */
-#define SHOWN_MAX 120
-
 struct sink {
     char *buf;
     size_t cap, len;
@@ -170,6 +167,50 @@ static void put_string(struct sink *sink, const uint8_t *p, size_t n, bool utf8)
     close_part(sink, open);
 }
 
+/* ----------------------------------------------------------------- messages */
+
+static bool is_readable(const uint8_t *p, size_t n)
+{
+    size_t len;
+    uint32_t code;
+
+    for (; n > 0; p += len, n -= len)
+        if (classify(p, n, true, &len, &code) != PART_QUOTED)
+            return false;
+    return true;
+}
+
+/* As much of `most` bytes as has no half of a UTF-8 character at its end. */
+static size_t whole_characters(const uint8_t *p, size_t most)
+{
+    size_t n = most;
+
+    while (n > 0 && most - n < 3 && (p[n] & 0xC0) == 0x80)
+        n--;
+    return (p[n] & 0xC0) == 0x80 ? most : n;
+}
+
+const char *caret__shown(struct caret__shown *s, const void *bytes, size_t n, size_t most, char quote)
+{
+    struct sink sink = {s->text, sizeof s->text, 0};
+    size_t shown = n <= most ? n : whole_characters(bytes, most);
+    const char *dots = shown < n ? "..." : "";
+
+    CARET__ASSERT_CMP(most, <=, CARET__SHOWN_MOST);
+    if (!is_readable(bytes, shown)) {
+        put_string(&sink, bytes, shown, true);
+        put_text(&sink, dots);
+    } else {
+        put_bytes(&sink, &quote, quote != 0);
+        put_bytes(&sink, bytes, shown);
+        put_text(&sink, dots);
+        put_bytes(&sink, &quote, quote != 0);
+    }
+    put_char(&sink, '\0');
+    CARET__ASSERT_CMP(sink.len, <=, sizeof s->text);
+    return s->text;
+}
+
 int caret__zwr_put(const void *in, size_t n, bool utf8, char *buf, size_t cap, size_t *len)
 {
     struct sink sink = {buf, cap, 0};
@@ -227,10 +268,10 @@ struct cursor {
 
 static int syntax(const struct cursor *c, const char *what)
 {
-    int shown = c->end > SHOWN_MAX ? SHOWN_MAX : (int)c->end;
+    struct caret__shown shown;
 
-    return caret__fail(CARET_E_SYNTAX, "%s at byte %zu of %.*s%s", what, c->at, shown, c->text,
-                       c->end > SHOWN_MAX ? "..." : "");
+    return caret__fail(CARET_E_SYNTAX, "%s at byte %zu of %s", what, c->at,
+                       caret__shown(&shown, c->text, c->end, CARET__SHOWN_MOST, '\0'));
 }
 
 static inline bool at_char(const struct cursor *c, char want)
@@ -374,6 +415,15 @@ int caret__zwr_get(const char *in, size_t n, bool utf8, char *buf, size_t cap, s
     return rc == CARET_OK ? finish(&sink, len) : rc;
 }
 
+int caret__not_a_name(const char *name, size_t len)
+{
+    struct caret__shown shown;
+
+    return caret__fail(CARET_E_NAME,
+                       "%s is not a variable name (%% or a letter, then letters and digits, %u at most)",
+                       caret__shown(&shown, name, len, 80, '\''), CARET_MAX_NAME);
+}
+
 static int get_name(struct cursor *c, uint8_t *key, size_t *key_len)
 {
     const char *from = c->text + c->at, *end = memchr(from, '(', c->end - c->at);
@@ -381,10 +431,7 @@ static int get_name(struct cursor *c, uint8_t *key, size_t *key_len)
     size_t caret = c->at > 0 && from[-1] == '^'; /* which is shown with the name */
 
     if (!caret__name_valid(from, n))
-        return caret__fail(
-            CARET_E_NAME,
-            "'%.*s' is not a variable name (%% or a letter, then letters and digits, %u at most)",
-            (int)caret__min(n + caret, SHOWN_MAX), from - caret, CARET_MAX_NAME);
+        return caret__not_a_name(from - caret, n + caret);
     c->at += n;
     *key_len = caret__key_put_name(key, from, n);
     return CARET_OK;

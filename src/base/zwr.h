@@ -28,6 +28,15 @@
 /* Bytes to text.  CARET_E_BUFFER. */
 int caret__zwr_put(const void *in, size_t n, bool utf8, char *buf, size_t cap, size_t *len);
 
+/* Bytes of another's, as messages show them.  Those of more than `most` bytes (CARET__SHOWN_MOST at most) are cut, with
+ * "..." after them.  Where all can be read they stand between `quote`s (0: none); else it is ZWR text, so that no NUL
+ * cuts the message off and no control character reaches a terminal.  Returns s->text. */
+#define CARET__SHOWN_MOST 120u
+struct caret__shown {
+    char text[10 * CARET__SHOWN_MOST];
+};
+const char *caret__shown(struct caret__shown *s, const void *bytes, size_t n, size_t most, char quote);
+
 /* Text to bytes; a bare canonical number stands for itself.  CARET_E_SYNTAX, CARET_E_BUFFER. */
 int caret__zwr_get(const char *in, size_t n, bool utf8, char *buf, size_t cap, size_t *len);
 
@@ -38,5 +47,8 @@ int caret__zwr_put_key(const uint8_t *key, size_t n, bool local, bool utf8, char
 /* Node text to encoded key, which must not be longer than CARET__KEY_MAX.
  * CARET_E_SYNTAX, _NAME, _MAXSUBS, _KEY2BIG. */
 int caret__zwr_get_key(const char *text, size_t n, bool utf8, uint8_t key[], size_t *key_len, bool *local);
+
+/* CARET_E_NAME, with a message about this name. */
+int caret__not_a_name(const char *name, size_t len);
 
 #endif

@@ -178,6 +178,59 @@ static void bad_texts_are_refused_with_the_place(void **state)
     }
 }
 
+/* No NUL cuts a message off, and no control character reaches a terminal. */
+static void texts_in_messages_can_be_read(void **state)
+{
+    caret_node_buf n;
+    char back[32];
+    size_t len;
+
+    (void)state;
+    assert_int_equal(caret_node_var(&n.node, sizeof n, "^x\0\33y", 5), CARET_E_NAME);
+    assert_non_null(strstr(caret_message(), "NAME: \"^x\"_$C(0,27)_\"y\" is not a variable name (%"));
+    assert_int_equal(caret_node_var(&n.node, sizeof n,
+                                    "^stra\xc3\x9f"
+                                    "e",
+                                    8),
+                     CARET_E_NAME);
+    assert_non_null(strstr(caret_message(), "NAME: '^stra\xc3\x9f"
+                                            "e' is not a variable name (%"));
+    assert_int_equal(caret_node_parse(&n.node, sizeof n, "^x\0y(1)", 7, 1), CARET_E_NAME);
+    assert_non_null(strstr(caret_message(), "NAME: \"^x\"_$C(0)_\"y\" is not a variable name (%"));
+    assert_int_equal(caret_zwr2str("1\0", 2, 1, back, sizeof back, &len), CARET_E_SYNTAX);
+    assert_non_null(strstr(caret_message(), "at byte 0 of \"1\"_$C(0)"));
+}
+
+static void long_texts_in_messages_are_cut_between_characters(void **state)
+{
+    struct caret__shown s;
+    char bytes[400];
+
+    (void)state;
+    assert_string_equal(caret__shown(&s,
+                                     "ab\xc3\x9f"
+                                     "c",
+                                     5, 3, '\''),
+                        "'ab...'");
+    assert_string_equal(caret__shown(&s,
+                                     "ab\xc3\x9f"
+                                     "c",
+                                     5, 4, '\''),
+                        "'ab\xc3\x9f...'");
+    assert_string_equal(caret__shown(&s,
+                                     "ab\xc3\x9f"
+                                     "c",
+                                     5, 5, 0),
+                        "ab\xc3\x9f"
+                        "c");
+    assert_string_equal(caret__shown(&s, "\x9f\x9f\x9f\x9f\x9f", 5, 4, 0), "$ZCH(159,159,159,159)...");
+    assert_string_equal(caret__shown(&s, "", 0, 4, '\''), "''");
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)(i % 2 == 0 ? '\xff' : '"'); /* the longest text */
+    for (size_t n = 0; n <= sizeof bytes; n++)
+        assert_true(strlen(caret__shown(&s, bytes, n, CARET__SHOWN_MOST, 0)) < sizeof s.text);
+}
+
 static void check_node(const char *text, int utf8, const char *again)
 {
     caret_node_buf n;
@@ -314,6 +367,8 @@ int main(void)
         cmocka_unit_test(the_needed_length_is_told_and_nothing_written_beyond_the_buffer),
         cmocka_unit_test(the_reader_takes_the_other_spellings_too),
         cmocka_unit_test(bad_texts_are_refused_with_the_place),
+        cmocka_unit_test(texts_in_messages_can_be_read),
+        cmocka_unit_test(long_texts_in_messages_are_cut_between_characters),
         cmocka_unit_test(nodes_print_and_read),
         cmocka_unit_test(bad_nodes_are_refused),
         cmocka_unit_test(any_key_round_trips_as_text_in_either_mode),

@@ -142,7 +142,10 @@ local nodes = {
         {function() n:set(true) end, "value must be a string or a number, not a boolean"},
         {function() n:set(1 / 0) end, "INVALID: "},
     },
-    number = {{function() n.word:number() end, "the value 'word' is not a number"}},
+    number = {
+        {function() n.word:number() end, "the value 'word' is not a number"},
+        {function() n.bytes:number() end, 'the value "12"_$C(0)_"oaks" is not a number'},
+    },
     incr = {
         {function() n:incr({}) end, "value must be a string or a number, not a table"},
         {function() n:incr(("1"):rep(300)) end, "increment of 300 characters is too long"},
@@ -288,6 +291,7 @@ end
 function TestMisuse:setUp()
     n:kill()
     n.word.__ = "word"
+    n.bytes.__ = "12\0oaks"
 end
 
 -- The call raises that, and blames the line of the function it is in.
