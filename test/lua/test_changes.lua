@@ -107,6 +107,8 @@ end
 function TestChanges:test_waiting()
     local place = db:place()
     lu.assertFalse(db:wait(n, 0))
+    lu.assertFalse(db:wait(n, -math.huge))
+    lu.assertNil(assert(db:changes{wait = -math.huge}):next())
     lu.assertFalse(db:wait(n.a, 0.01, place))
     n.a.b.__ = 1
     lu.assertTrue(db:wait(n.a, 10, place))

@@ -13,7 +13,7 @@ local function seconds(what, s)
     if s ~= nil and (typename(s) ~= "number" or s ~= s) then
         misuse(("%s is a number of seconds, not %s"):format(what, s ~= s and "NaN" or "a " .. typename(s)))
     end
-    return s or math.huge
+    return s == nil and math.huge or s > 0 and s or 0 -- -math.huge less -math.huge would be none
 end
 
 -- Call sleep(seconds) until it says something else than false, or the time is over.
