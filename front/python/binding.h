@@ -389,6 +389,7 @@ PyObject *caret__py_lock_nodes(struct caret__py_owner *o, PyObject *tuple, PyObj
 /* Of several errors the first is told. */
 PyObject *caret__py_release_nodes(struct caret__py_owner *o, PyObject *tuple);
 PyObject *caret__py_open(PyObject *module, PyObject *args, PyObject *kw);
+PyObject *caret__py_local(PyObject *module, PyObject *none);
 PyObject *caret__py_find(PyObject *module, PyObject *path);
 PyObject *caret__py_parse(PyObject *module, PyObject *args);
 PyObject *caret__py_str2zwr(PyObject *module, PyObject *o);

@@ -139,7 +139,14 @@ static PyObject *database(struct caret__py_state *st, caret_db *db, PyObject *kw
     return (PyObject *)o;
 }
 
-/* open([path], **options); _core.open(None, local) is caret.local() */
+/* local(): without a database */
+PyObject *caret__py_local(PyObject *module, PyObject *none)
+{
+    (void)none;
+    return database(caret__py_state(module), NULL, NULL, false);
+}
+
+/* open([path], **options) */
 PyObject *caret__py_open(PyObject *module, PyObject *args, PyObject *kw)
 {
     struct caret__py_state *st = caret__py_state(module);
@@ -147,8 +154,6 @@ PyObject *caret__py_open(PyObject *module, PyObject *args, PyObject *kw)
     caret_db *db = NULL;
     int rc = CARET__PY_SET;
 
-    if (PyTuple_Size(args) == 2 && PyTuple_GetItem(args, 0) == Py_None && PyTuple_GetItem(args, 1) == Py_True)
-        return database(st, NULL, NULL, false);
     if (wish_read(&w, args, kw) == 0) {
         PyThreadState *ts = caret__py_unlock(NULL);
         rc = caret_open(w.path, &w.options, &db);

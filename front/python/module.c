@@ -43,6 +43,7 @@ static PyObject *symbol(PyObject *module, PyObject *code)
 
 static PyMethodDef functions[] = {
     {"open", (PyCFunction)(void (*)(void))caret__py_open, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"local", caret__py_local, METH_NOARGS, NULL},
     {"find", caret__py_find, METH_O, NULL},
     {"parse", caret__py_parse, METH_VARARGS, NULL},
     {"str2zwr", caret__py_str2zwr, METH_O, NULL},

@@ -96,6 +96,9 @@ class Errors(Case):
         for f in (lambda: caret.open(None), lambda: caret.open(path=None), lambda: caret.open(None, create=False)):
             with self.assertRaisesRegex(TypeError, "the path of a database is None: .* without it opens"):
                 f()
+        for f in (lambda: caret.open(None, True), lambda: caret.open(self.path, True)):
+            with self.assertRaisesRegex(TypeError, "at most 1 positional argument"):
+                f()
         with self.assertRaisesRegex(caret.InvalidError, "path is empty"):
             caret.open("")
         for size in ("log_size", "arena_limit", "memory_limit"):

@@ -29,7 +29,7 @@ _os.register_at_fork(after_in_child=_core.after_fork)
 
 def local():
     """A database-less sorted tree: the local variables of a session of its own, one for each thread."""
-    return _core.open(None, True)
+    return _core.local()
 
 
 def rollback(value=None):
