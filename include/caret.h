@@ -93,8 +93,8 @@
  *     a program that knows fewer options leaves the others at 0, their defaults;
  *     an option that the library is too old to know is INVALID if it is not 0: nothing that was asked for is ignored;
  *     numbers are written as far as `size` says; those that the library is too old to know are 0.
- *   A `size` of 0, or one that no struct has, is INVALID: it tells of one that was not set.  Structs that the library
- *   makes (lists, caret_usage) begin with the bytes of one element of their array, as the library knows it.
+ *   A `size` below that of the field itself, as 0 is, or above 4,096 is INVALID: it was not set.  Structs that the
+ *   library makes (lists, caret_usage) begin with the bytes of one element of their array, as the library knows it.
  */
 #ifndef CARET_H
 #define CARET_H
@@ -311,8 +311,7 @@ CARET_API int caret_open(const char *path, const caret_options *options, caret_d
  * gone anyway. */
 CARET_API int caret_close(caret_db *db);
 
-/* The path given to open, resolved; an address without its password.  Lives as long as db.  Empty: db is NULL or
- * closed. */
+/* The path given to open, resolved; an address without its password.  Lives as long as db.  Empty: db is NULL. */
 CARET_API const char *caret_path(const caret_db *db);
 
 /* Make everything committed so far durable, whatever the mode.  CLOSED EVICTED DISKFULL IO IO_FAILED READONLY. */
@@ -348,7 +347,8 @@ typedef struct caret_backup_options {
  * killed, or fails, leaves no half of one.  (On file systems that know no nameless files a killed backup leaves a file
  * NAME-partial-..., which is to be removed.)  Not for a database opened read-only.  ROLLBACK: progress stopped it.
  * EXISTS, BUSY (the file to replace is in use), OPEN (also if the name is that of a folder), DISKFULL, IO; CORRUPT:
- * the database is damaged; LIMIT: too large to be packed; READONLY, and what beginning a snapshot says.
+ * the database is damaged; LIMIT: too large to be packed; INVALID: `path` is the database itself; READONLY, and what
+ * beginning a snapshot says.
  */
 CARET_API int caret_backup(caret_db *db, const char *path, const caret_backup_options *options);
 
