@@ -110,7 +110,10 @@ end)
 variable("ZQUIT", truth_of(from_environment("ydb_zquit_anyway", "gtm_zquit_anyway")), function(v)
     return number_of().truth(v) and 1 or 0
 end)
-variable("ZSTEP", from_environment("ydb_zstep", "gtm_zstep") or "B")
+variable("ZSTEP", from_environment("ydb_zstep", "gtm_zstep") or "B", function(v)
+    require("mumps.runtime.trap").compile(str(v))
+    return v
+end)
 variable("ZTEXIT", "")
 variable("ZYERROR", "")
 variable("ZYJOBPARENT", 0)

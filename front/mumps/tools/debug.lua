@@ -1,12 +1,14 @@
 -- ZBREAK and ZSTEP: breakpoints and single steps, by tools/watch.lua.
 --
 -- A breakpoint belongs to a line of a routine, by name: it holds for what ZLINK brings, too.  Its action, or
--- that of a step, is XECUTEd before the line runs; without one there is a prompt (direct.lua).
+-- that of a step, runs before the line does, as part of that level: QUIT and GOTO leave it, and its errors are
+-- ERRWZBRK there, of a step ERRWEXC.  Without an action there is a prompt (direct.lua).
 
-local call = require "mumps.runtime.call"
 local commands = require "mumps.runtime.commands"
 local errors = require "mumps.runtime.error"
 local level = require "mumps.runtime.level"
+local load = require "mumps.runtime.load"
+local number = require "mumps.values.number"
 local routine = require "mumps.runtime.routine"
 local special = require "mumps.runtime.special"
 local trap = require "mumps.runtime.trap"
@@ -18,7 +20,6 @@ local L = level.L
 local breaks = {} -- by name of routine, by line: {action, count, place}
 local n_breaks = 0
 local step -- {kind, level, action}
-local acting -- the level at which an action runs
 
 -- ------------------------------------------------------------------ before a line
 
@@ -32,6 +33,34 @@ function watch.left(n)
     if step and n == step.level then step.left = true end
 end
 
+-- The function of an action; a code keeps those of its lines.
+local function function_of(action, code)
+    code.actions = code.actions or {}
+    code.actions[action] = code.actions[action] or load.line(action, code, "i")
+    return code.actions[action]
+end
+
+-- An error of the action's own text is told as such, and counts as what it is.
+local function as_of_action(e, name)
+    if not e.m or e.at_level ~= L.n then return e end
+    local outer = errors.object(name)
+    e.ecode, e.code = errors.ecode(e), outer.code
+    e.text = outer.text .. "," .. e.text:gsub("^%%", "-")
+    return e
+end
+
+-- Run the action; its QUIT, or that of what it went to by GOTO, ends the level.
+local function run(action, name, code, line)
+    level.acting[L.n] = true
+    local ok, v, at = pcall(function_of(action, code))
+    level.acting[L.n] = nil
+    if not ok then return errors.rethrow(as_of_action(errors.internal(v), name)) end
+    if not at then return end
+    local from = level.codes[at % 65536]
+    if from.kind == "i" then at = line * 65536 + code.id end
+    return errors.rethrow { control = "goto", level = L.n, fn = function() return v, at end }
+end
+
 -- The action is run; the plain one is a prompt.
 local function act(action, mnemonic, code, line)
     if action:match "^%s*[Bb][Rr]?[Ee]?[Aa]?[Kk]?%s*$" then
@@ -41,10 +70,7 @@ local function act(action, mnemonic, code, line)
         direct.report(e)
         return direct.nested(mnemonic == "BREAKZST" and "step" or "zbreak")
     end
-    local outer = acting
-    acting = L.n
-    call.xecute(action)
-    acting = outer
+    return run(action, mnemonic == "BREAKZST" and "ERRWEXC" or "ERRWZBRK", code, line)
 end
 
 local function due(b)
@@ -59,7 +85,6 @@ local function update() end -- below
 
 local function before(code, line)
     local s = step
-    acting = nil
     if s and is_step(s) then
         step = nil
         act(s.action, "BREAKZST", code, line)
@@ -96,9 +121,15 @@ local function place_of(entry)
     if not r then errors.fail("NOPLACE") end
     local first = 1
     if entry.label and entry.label ~= "" then first = routine.label_line(name, tostring(entry.label)) end
-    local line = first and first + (tonumber(entry.offset) or 0)
+    local line = first and first + number.int(entry.offset or 0)
     if not line or line < 1 or line > routine.count(r) then errors.fail("NOPLACE") end
     return name, line, r
+end
+
+-- An entry as ZSHOW has it.
+local function entry_text(entry)
+    local offset = number.int(entry.offset or 0)
+    return ("%s%s^%s"):format(entry.label or "", offset == 0 and "" or "+" .. offset, entry.routine)
 end
 
 local function remove(name, line)
@@ -108,13 +139,14 @@ local function remove(name, line)
     n_breaks = n_breaks - 1
 end
 
-local function add(name, wanted, r, action, count)
+local function add(entry, action, count)
+    local name, wanted, r = place_of(entry)
     local line = stop_of(r, wanted)
     local place = breaks[name] and breaks[name][line] and breaks[name][line].place
     remove(name, line)
     breaks[name] = breaks[name] or {}
     n_breaks = n_breaks + 1
-    breaks[name][line] = { action = action, count = count, place = place or level.place_of(r.code, wanted) }
+    breaks[name][line] = { action = action, count = count, place = place or entry_text(entry) }
 end
 
 -- entry nil: all of them.
@@ -123,13 +155,15 @@ function commands.ZBREAK(entry, action, count, removed)
         breaks, n_breaks = {}, 0
         return update()
     end
-    local name, line, r = place_of(entry)
     count = math.floor(tonumber(count or 1) or 1)
     if count < 0 then errors.fail("ZBRKCNTNEGATIVE", tostring(count)) end
+    action = action == nil and "B" or tostring(action)
+    trap.compile(action)
     if removed then
+        local name, line, r = place_of(entry)
         remove(name, stop_of(r, line))
     else
-        add(name, line, r, action == nil and "B" or tostring(action), count)
+        add(entry, action, count)
     end
     update()
 end
@@ -155,8 +189,9 @@ end
 
 -- At a prompt the program goes on, too.
 function commands.ZSTEP(kind, action)
-    step = { kind = kind or "OVER", level = acting or L.n,
-        action = tostring(action == nil and special.get "ZSTEP" or action) }
+    action = tostring(action == nil and special.get "ZSTEP" or action)
+    trap.compile(action)
+    step = { kind = kind or "OVER", level = L.n, action = action }
     update()
     if trap.prompt == L.n then error({ control = "continue" }, 0) end
 end
