@@ -50,7 +50,7 @@ local function dollar_target(s, p)
         local full = words.functions[word]
         if not full then return expr.call(nil, s, last + 2, p) end
         mark("functions", p, last, full)
-        return expr.assigned(full, s, last + 2)
+        return expr.assigned(full, s, last + 2, p)
     end
     local full = words.variables[word]
     if not full then return soft("INVSVN", p), last + 1 end
@@ -217,6 +217,7 @@ local function job(s, p)
     local from = p
     node, p = entry(s, p, "JOB")
     by_value(node[5], s, from)
+    if byte(s, from) == 43 then fail("LABELEXPECTED", from) end
     if node[1] == "argind" then
         if byte(s, p) ~= 58 then return node, p end
         node = { "entry", { "ind", node[2] } }

@@ -22,7 +22,7 @@ local rules = {
     ZDATE = "e/eee", ZEXTRACT = "e/ee", ZFIND = "ee/e", ZGETJPI = "ee", ZJOBEXAM = "/Ee", ZJUSTIFY = "ee/e",
     ZLENGTH = "e/e", ZMESSAGE = "e", ZPARSE = "e/EEEE", ZPEEK = "eee/e", ZPIECE = "ee/ee",
     ZPREVIOUS = "l", ZQGBLMOD = "l", ZSEARCH = "e/e", ZSIGPROC = "ee", ZSOCKET = "Ee/ee",
-    ZSUBSTR = "ee/e", ZSYSLOG = "e", ZTRANSLATE = "e/ee", ZTRIGGER = "e/e", ZTRNLNM = "e/EEEEE", ZWIDTH = "e",
+    ZSUBSTR = "e/ee", ZSYSLOG = "e", ZTRANSLATE = "e/ee", ZTRIGGER = "e/e", ZTRNLNM = "e/EEEEE", ZWIDTH = "e",
     ZWRITE = "e/e", ZYCOMPILE = "e/e", ZYHASH = "e/e", ZYISSQLNULL = "e", ZYSUFFIX = "e",
 }
 
@@ -35,6 +35,7 @@ local function prepared(rule)
 end
 
 for key, rule in pairs(rules) do rules[key] = prepared(rule) end
+rules.QSUBSCRIPT.missing = "EXPR"
 
 local function argument(letter, s, p)
     if letter == "l" then return expr.place(s, p) end
@@ -57,7 +58,7 @@ local function arguments(rule, s, p)
         args[n], p = argument(letters[n] or letters[#letters], s, p)
         local b = byte(s, p)
         if n < rule.least then
-            if b ~= 44 then fail("COMMA", p) end
+            if b ~= 44 then fail(rule.missing or "COMMA", p) end
         elseif b == 41 then
             return args, p + 1
         elseif b ~= 44 or n >= rule.most then
@@ -123,13 +124,13 @@ function expr.call(full, s, p, col)
     return { "fn", full, args }, p
 end
 
--- The same for the left side of SET: $PIECE and $EXTRACT, of a node.  These are the rules of what follows it.
+-- The same for the left side of SET: $PIECE and $EXTRACT, of a node; the name is at col.  These are the rules of what follows it.
 local assigned = { PIECE = "e/ee", EXTRACT = "/ee", ZPIECE = "e/ee", ZEXTRACT = "/ee" }
 for key, rule in pairs(assigned) do assigned[key] = prepared(rule) end
 
-function expr.assigned(full, s, p)
+function expr.assigned(full, s, p, col)
     local rule = assigned[full]
-    if not rule then fail("VAREXPECTED", p) end
+    if not rule then fail("VAREXPECTED", col) end
     local target, args
     target, p = expr.place(s, p)
     local b = byte(s, p)

@@ -210,7 +210,7 @@ local function body(s, p, cmds, errors)
     cmds[#cmds + 1] = { "ERROR", { e }, col = col }
 end
 
--- (A,B) after a label, from the byte after `(` on.
+-- (A,B) after a label, from the byte after `(` on. There may be a comma before `)`.
 local function formals(s, p)
     local list, seen = {}, {}
     if byte(s, p) == 41 then return list, p + 1 end
@@ -223,7 +223,8 @@ local function formals(s, p)
         p = to + 1
         local b = byte(s, to)
         if b ~= 44 and b ~= 41 then fail("COMMAORRPAREXP", to) end
-    until byte(s, p - 1) == 41
+        if b == 44 and byte(s, p) == 41 then b, p = 41, p + 1 end
+    until b == 41
     return list, p
 end
 

@@ -301,7 +301,7 @@ local function getter(otherwise, what)
         return head(n) .. ask .. NOTE .. VALUE .. otherwise .. " end"
     end
 end
-G.get = family(getter("return _undefined(P, p, rc)", "Access or update"), env)
+G.get = family(getter("return _undefined(P, p, rc)", "$GET()"), env)
 G.peek = family(getter('return _no_value(P, p, rc, "$GET() failed because")', "$GET()"), env)
 
 G.set = family(function(n)
@@ -324,7 +324,7 @@ local function doer(call, what)
     return function(n) return head(n) .. doing(n, call, "", what) end
 end
 G.kill = family(doer("_kill", "KILL"), env)
-G.zkill = family(doer("_zkill", "ZKILL"), env)
+G.zkill = family(doer("_zkill", "ZKILL/ZWITHDRAW"), env)
 G.data = family(function(n)
     local plain = doing(n, "_data", "return p.number", "$DATA()")
     if n == 0 then return head(n) .. plain end

@@ -258,7 +258,7 @@ local function full(params)
     return params
 end
 
-local OPENERS = { SOCKET = "mumps.io.socket", PIPE = "mumps.io.pipe" }
+local OPENERS = { SOCKET = "mumps.io.socket", PIPE = "mumps.io.pipe", FIFO = "mumps.io.file" }
 
 -- What only the first OPEN of a file decides.
 local ON_OPEN = { FIXED = true, NOFIXED = true, STREAM = true, VARIABLE = true, APPEND = true,
@@ -273,7 +273,7 @@ function D.open(device, params, timeout, space)
     end
     local kind = space and text_of(space):upper() or ""
     if kind ~= "" and not OPENERS[kind] then
-        return B.fail(nil, "INVMNEMCSPC", kind)
+        return B.fail(nil, "INVMNEMCSPC", text_of(space))
     end
     local d, ok = find(name), true
     if d and d.class.reopen then

@@ -160,10 +160,11 @@ local function codes_of(v)
 end
 
 -- put(code, n, text) for each line.  Those of a code are gathered first: what is shown must not change by
--- being stored; the next code sees it.
-function Z.to(codes, put)
+-- being stored; the next code sees it.  begin(code), if there is one, comes before.
+function Z.to(codes, put, begin)
     for code in codes_of(codes):gmatch "." do
         local n, all = FIRST[code] or 1, {}
+        if begin then begin(code) end
         show[code](function(text, of)
             all[#all + 1] = { of or code, of and FIRST[of] or n, text }
             n = n + 1
@@ -208,17 +209,21 @@ function Z.command(codes, destination)
     end
     local R = require "mumps.data.ref"
     local cleared, parts = {}, 0
+    local function clear(code)
+        if cleared[code] then return end
+        R.kill(R.extend(destination, 1, code))
+        cleared[code], parts = true, 0
+    end
     Z.to(codes, function(code, n, text)
-        if not cleared[code] then
-            R.kill(R.extend(destination, 1, code))
-            cleared[code], parts = true, 0
-        end
+        clear(code)
         local at = 1
         while destination.slot and #text - at >= LONGEST do
             R.set(R.extend(destination, 2, code, n + parts), text:sub(at, at + LONGEST - 1))
             at, parts = at + LONGEST, parts + 1
         end
         R.set(R.extend(destination, 2, code, n + parts), text:sub(at))
+    end, function(code)
+        if code == "V" then clear(code) end -- its old nodes are not variables to be shown
     end)
 end
 

@@ -131,7 +131,7 @@ function T.extract(s, from, to)
 end
 
 function T.substr(s, from, count)
-    s, from = str(s), int(from)
+    s, from = str(s), from and int(from) or 1
     if count then count = int(count) else count = MAX end
     if from < 1 then from = 1 end
     if count < 1 then return "" end

@@ -181,7 +181,7 @@ end
 
 -- From character `from` on the whole characters within n bytes.
 function U.substr(s, from, n)
-    s, from = str(s), int(from)
+    s, from = str(s), from and int(from) or 1
     n = n and int(n) or MAX
     length(s)
     if n < 1 then return "" end
