@@ -19,16 +19,19 @@ local function each(f)
     return function(k, cmd, ctx)
         local out = {}
         for i, arg in ipairs(cmd[2]) do
-            local text
+            local text, before -- before: what comes before the condition
             if arg[1] == "argind" then
                 text = format("%s(C,%s,%s)", k:h("argument"), quote(cmd[1]), value(k, arg[2]))
             elseif arg[1] == "ERROR" then
                 text = value(k, arg)
             else
-                text = f(k, arg, ctx, cmd)
+                text, before = f(k, arg, ctx, cmd)
             end
             if arg.pc then
                 text = format("if %s then %s end", cond(k, arg.pc), text)
+            end
+            if (before or "") ~= "" then
+                text = format("do %s%s end", before, text)
             end
             out[i] = text
         end
@@ -282,12 +285,12 @@ function do_cmd.XECUTE(k, cmd, ctx)
     return concat(out, " ")
 end
 
-local function entry_call(k, arg)
+local function call_of(k, arg, list)
     if arg[1] == "external" then
-        local n, args = expr.actuals(k, arg[4])
+        local n, args = expr.actuals(k, list)
         return format("%s(%s,%s,1,%d%s)", k:h("external"), quote(arg[2] or ""), quote(arg[3]), n, args)
     end
-    local label, offset, routine, list = arg[2], arg[3], arg[4], arg[5]
+    local label, offset, routine = arg[2], arg[3], arg[4]
     if not offset then
         return expr.invoke(k, 1, label, routine, list)
     end
@@ -295,7 +298,14 @@ local function entry_call(k, arg)
     return format("%s(C,%s,1,%d%s)", k:h("enter_at"), expr.entry(k, arg), n, args)
 end
 
-local do_each = each(entry_call)
+local do_each = each(function(k, arg)
+    local list = arg[arg[1] == "external" and 4 or 5]
+    if not arg.pc or not list then
+        return call_of(k, arg, list)
+    end
+    local early, held = expr.held_actuals(k, list)
+    return call_of(k, arg, held), early
+end)
 
 function do_cmd.DO(k, cmd, ctx)
     if #cmd[2] > 0 then

@@ -103,7 +103,7 @@ local function set(s, p)
         local one
         one, p = target(s, p)
         if one[1] == "ind" and byte(s, p) ~= 61 then
-            if one[3] then fail("SPOREOL", p) end
+            if one[3] then fail("EQUAL", p) end
             return { "argind", one[2] }, p
         end
         targets = { one }

@@ -460,6 +460,8 @@ function M.actuals(k, list)
         local text = "nil"
         if a and a[1] == "ref" then
             text = k:slot(a[2])
+        elseif a and a[1] == "held" then
+            text = a[2]
         elseif a and a[1] == "refind" then
             text = format("%s(C,%s)", k:h("ind_slot"), value(k, a[2]))
         elseif a then
@@ -470,14 +472,36 @@ function M.actuals(k, list)
     return #list, concat(out)
 end
 
--- Is there an actual that is more than a variable or a constant?
+-- Is an actual more than a variable or a constant?
+local function is_computed(a)
+    return a and a[1] ~= "ref" and a[1] ~= "const" and not M.is_plain(a)
+end
+
 local function any_computed(list)
     for _, a in ipairs(list or {}) do
-        if a and a[1] ~= "ref" and a[1] ~= "const" and not M.is_plain(a) then
+        if is_computed(a) then
             return true
         end
     end
     return false
+end
+
+-- The actuals of a DO that has a condition: what is computed is so before that, also when it is false. It is put
+-- into locals of Lua: their statement, and the list that stands for them.
+function M.held_actuals(k, list)
+    local names, values, held = {}, {}, {}
+    for i, a in ipairs(list) do
+        held[i] = a
+        if is_computed(a) then
+            local _, text = M.actuals(k, {a})
+            names[#names + 1], values[#values + 1] = "held" .. i, text:sub(2)
+            held[i] = {"held", "held" .. i}
+        end
+    end
+    if not names[1] then
+        return "", list
+    end
+    return format("local %s=%s ", concat(names, ","), concat(values, ",")), held
 end
 
 -- A call of an entry point: kind 1 is DO, 2 is $$.
