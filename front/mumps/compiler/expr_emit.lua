@@ -486,8 +486,8 @@ local function any_computed(list)
     return false
 end
 
--- The actuals of a DO that has a condition: what is computed is so before that, also when it is false. It is put
--- into locals of Lua: their statement, and the list that stands for them.
+-- The actuals of a DO that has a condition: what is computed is so before that, also when it is false. It is
+-- put into locals of Lua: their statement, and the list that stands for them.
 function M.held_actuals(k, list)
     local names, values, held = {}, {}, {}
     for i, a in ipairs(list) do

@@ -124,7 +124,8 @@ function expr.call(full, s, p, col)
     return { "fn", full, args }, p
 end
 
--- The same for the left side of SET: $PIECE and $EXTRACT, of a node; the name is at col.  These are the rules of what follows it.
+-- The same for the left side of SET: $PIECE and $EXTRACT, of a node; the name is at col.  These are the
+-- rules of what follows it.
 local assigned = { PIECE = "e/ee", EXTRACT = "/ee", ZPIECE = "e/ee", ZEXTRACT = "/ee" }
 for key, rule in pairs(assigned) do assigned[key] = prepared(rule) end
 

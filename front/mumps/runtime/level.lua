@@ -308,7 +308,8 @@ function M.stack()
         local direct = l.n == 0 and l.code.kind ~= "routine" and M.outside ~= ""
         local place = direct and M.outside or place_of(l.code, l.line)
         local told = prompts[direct and "BREAK" or M.prompts[l.n]]
-        local beside = told and told[1] or M.acting[l.n] and "    (ZBREAK)" or l.in_trap and "    ($ZTRAP)" or ""
+        local beside = told and told[1] or M.acting[l.n] and prompts.zbreak[1]
+            or l.in_trap and prompts.error[1] or ""
         list[#list + 1] = {place = place .. beside, note = beside, kind = M.kind(l.n),
             source = source_of(l.code, l.line)}
         list[#list + 1] = told and told[2] and {place = told[2], kind = "prompt", source = ""} or nil

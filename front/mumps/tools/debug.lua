@@ -1,7 +1,7 @@
 -- ZBREAK and ZSTEP: breakpoints and single steps, by tools/watch.lua.
 --
 -- A breakpoint belongs to a line of a routine, by name: it holds for what ZLINK brings, too.  Its action, or
--- that of a step, runs before the line does, as part of that level: QUIT and GOTO leave it, and its errors are
+-- that of a step, runs before the line does, as part of that level: QUIT and GOTO leave it, its errors are
 -- ERRWZBRK there, of a step ERRWEXC.  Without an action there is a prompt (direct.lua).
 
 local commands = require "mumps.runtime.commands"
