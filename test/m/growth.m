@@ -20,7 +20,7 @@ blocks f i=1:1 d
 merge f i=1:1:1000 s b(i)=i,b(i,"x")="y"_i
  f i=1:1 m a(i)=b
  q
-xecute f i=1:1 x "s b("_i_")="_i_" f j=1:1:3 s a("_i_",j)="""_$j(i,1000)_""""
+xecute f i=1:1 x "s b("_i_")=$j("_i_",20000) f j=1:1:3 s a("_i_",j)="""_$j(i,1000)_""""
  q
 lua f  s x=$&mlua.lua("T=T or {} for i=1,1e5 do T[#T+1]={i} end",.o) i x s x=$&mlua.lua("T=nil"),$ecode=",U"_$p($p(o,"%YDB-",2),",")_",MEMORY,"
  q
