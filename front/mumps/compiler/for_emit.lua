@@ -20,8 +20,8 @@ function M.spec_of(k, j, spec)
         spec[3] and M.number_of(k, spec[3]) or "nil")
 end
 
--- n, the next value; if past, a condition, is true the loop is left.  The last turn's value stays as a number,
--- whatever text it had.
+-- n, the next value; if past, a condition, is true the loop is left.  The last turn's value stays as a
+-- number, whatever text it had.
 function M.next_value(k, var, past, leave)
     local text = format("local v=%s local n=%s(v,t) ", sets.get(k, var), k:h("add"))
     if not past then

@@ -6,13 +6,27 @@ local ffi = require "ffi"
 local C = require "mumps.host"
 local B = require "mumps.io.base"
 local R = require "mumps.io.record"
+local E = require "mumps.io.edit"
 
 local T = setmetatable({}, { __index = R })
 
 local raw, back = C.caret_mumps__io_tty_raw, C.caret_mumps__io_tty_back
 local columns, lines = ffi.new "int[1]", ffi.new "int[1]"
 local DEFAULT_TERMINATORS = { [10] = true, [13] = true, [27] = true }
+local EDITING_WORDS = { EDITING = true, NOEDITING = true, INSERT = true, NOINSERT = true, EMPTERM = true,
+    NOEMPTERM = true }
 local READ_MAX = 1023 -- the terminal input buffer of the manual
+
+-- ydb_principal_editing has words between colons.
+local function start_editing(d)
+    local text = os.getenv "ydb_principal_editing" or os.getenv "gtm_principal_editing" or ""
+    for word in text:upper():gmatch "[^:]+" do
+        local set = EDITING_WORDS[word] and T.params[word]
+        if set then
+            set(d)
+        end
+    end
+end
 
 function T.start(d)
     d.width, d.length = 80, 24
@@ -20,6 +34,7 @@ function T.start(d)
         d.width, d.length = columns[0], lines[0]
     end
     d.wrap, d.echo, d.terminators, d.eager = true, true, DEFAULT_TERMINATORS, true
+    start_editing(d)
 end
 
 function T.set_limit(d)
@@ -188,6 +203,76 @@ local function line(d, max, deadline)
     return text, "ended"
 end
 
+-- EDITING counts where what is typed is shown.
+local function edits(d)
+    return d.editing and d.echo and not d.pasthru
+end
+
+-- One key of an edited READ: what is done, or true if the READ ends.
+local function edit_key(d, e, byte, max)
+    local action = E.control(byte)
+    if byte == 27 then
+        local all = sequence(d)
+        action = E.key(all:sub(2))
+        if not action and d.escape then
+            d.zb = all
+            return true
+        end
+        action = action or function() end
+    elseif not action and d.terminators[byte] then
+        d.zb = string.char(byte)
+        return true
+    elseif byte == 127 or byte == 8 then
+        if not E.erase(e) and e.empty and d.empterm then
+            d.zb = string.char(byte)
+            return true
+        end
+        return false
+    end
+    if action then
+        action(e, max)
+    else
+        E.type(e, d.convert and string.char(byte):upper() or string.char(byte))
+    end
+    return false
+end
+
+local function edited(d, e, max, deadline)
+    local ended = false
+    while not ended and #e.chars < max do
+        local byte, closed = next_byte(d, deadline)
+        if not byte then
+            return closed and "eof" or "timeout"
+        elseif d.ctrap and d.ctrap[byte] then
+            return B.fail(d, "CTRAP", tostring(byte))
+        elseif byte == 3 then
+            interrupted(d)
+            e.chars, e.at, e.column, e.from = {}, 0, d.x, d.x
+        else
+            e.empty = #e.chars == 0
+            ended = edit_key(d, e, byte, max)
+        end
+        B.flush(d)
+    end
+    return "ended"
+end
+
+-- The same with EDITING.
+local function edited_line(d, max, deadline)
+    d.zb, d.za, d.status = "", 0, "0"
+    local e = E.new(d)
+    B.put(d, E.begins)
+    B.flush(d)
+    local ok, why = pcall(edited, d, e, max, deadline)
+    E.finish(e)
+    B.put(d, E.ends)
+    B.flush(d)
+    if not ok then
+        error(why, 0)
+    end
+    return E.text(e), why
+end
+
 -- Runs a READ with the terminal in raw mode, and puts it back whatever happens.
 local function in_raw(d, read, ...)
     B.flush(d)
@@ -209,7 +294,8 @@ local function hung_up(d)
 end
 
 function T.read(d, max, deadline)
-    local text, why = in_raw(d, line, math.min(max or READ_MAX, READ_MAX), deadline)
+    local read = edits(d) and edited_line or line
+    local text, why = in_raw(d, read, math.min(max or READ_MAX, READ_MAX), deadline)
     d.key = d.zb
     if why == "eof" and text == "" then
         hung_up(d)
@@ -235,6 +321,7 @@ local function one(d, deadline)
     else
         d.x = d.x + 1
         echo(d, string.char(byte))
+        d.recalled = edits(d) and string.char(byte) or d.recalled
     end
     return byte, true
 end
