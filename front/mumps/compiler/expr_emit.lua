@@ -489,19 +489,19 @@ end
 -- The actuals of a DO that has a condition: what is computed is so before that, also when it is false. It is
 -- put into locals of Lua: their statement, and the list that stands for them.
 function M.held_actuals(k, list)
-    local names, values, held = {}, {}, {}
+    local to, values, held = {}, {}, {}
     for i, a in ipairs(list) do
         held[i] = a
         if is_computed(a) then
             local _, text = M.actuals(k, {a})
-            names[#names + 1], values[#values + 1] = "held" .. i, text:sub(2)
+            to[#to + 1], values[#values + 1] = "held" .. i, text:sub(2)
             held[i] = {"held", "held" .. i}
         end
     end
-    if not names[1] then
+    if not to[1] then
         return "", list
     end
-    return format("local %s=%s ", concat(names, ","), concat(values, ",")), held
+    return format("local %s=%s ", concat(to, ","), concat(values, ",")), held
 end
 
 -- A call of an entry point: kind 1 is DO, 2 is $$.

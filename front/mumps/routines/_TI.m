@@ -11,8 +11,9 @@ FUNC(ts) ; the seconds, or "" if it is not a time
  IF u="" QUIT $PIECE($HOROLOG,",",2)
  IF $$WORD^%DATE(u,"NOON",1) QUIT 43200
  IF $$WORD^%DATE(u,"MIDNIGHT",1)!$$WORD^%DATE(u,"MIDNITE",1) QUIT 0
- IF u=2400 QUIT 86400
+ IF u=2400!(u="24:00") QUIT 86400
  IF u?4N QUIT $$TIME(u\100,u#100,"")
+ IF u?4N1(1"A",1"P",1"AM",1"PM") SET u=$EXTRACT(u,1,2)_":"_$EXTRACT(u,3,9)
  IF u'?1.2N.1(1":"1.2N).1(1"A",1"P",1"AM",1"PM") QUIT ""
  SET h=+u,m=+$PIECE(u,":",2)
  QUIT $$TIME(h,m,$SELECT(u["A":"A",u["P":"P",1:""))

@@ -28,6 +28,18 @@ function M.xecute(text)
     return indirect.xecute(level.running() or load.empty, text)
 end
 
+-- The same, of a text that is not the program's: its errors are told as `name`.
+function M.xecute_as(text, name)
+    local f = load.line(text, level.running() or load.empty)
+    return frames.xecute(function()
+        local ok, v, p = pcall(f)
+        if not ok then
+            return errors.rethrow(errors.as_of_text(v, name, L.n))
+        end
+        return v, p
+    end)
+end
+
 -- ---- the base
 
 -- f at the level of now: nil, or what ended it.

@@ -68,6 +68,19 @@ function M.rethrow(e)
     return error(e, 0)
 end
 
+-- An error of a text that is run on its own, as $ZINTERRUPT's: told as `name`, it counts as what it is.
+-- Those of what the text has called, at levels above n, stay.
+function M.as_of_text(e, name, n)
+    e = M.internal(e)
+    if not e.m or e.at_level ~= n then
+        return e
+    end
+    local outer = M.object(name)
+    e.ecode, e.code = M.ecode(e), outer.code
+    e.text = outer.text .. "," .. string.gsub(e.text, "^%%", "-")
+    return e
+end
+
 -- ---- Lua's own
 
 local debugging = os.getenv("CARET_M_DEBUG")

@@ -42,7 +42,8 @@ end
 local function job_interrupt()
     local test = T.t
     running = true
-    local ok, e = pcall(require("mumps.runtime.call").xecute, tostring(special.get "ZINTERRUPT"))
+    local text = tostring(special.get "ZINTERRUPT")
+    local ok, e = pcall(require("mumps.runtime.call").xecute_as, text, "ERRWZINTR")
     running = false
     T.t = test
     restore_hook()

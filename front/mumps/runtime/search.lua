@@ -39,10 +39,10 @@ local function unusable(given, path)
         .. (",%%SYSTEM-E-ENO%d, %s"):format(number, ffi.string(C.strerror(number))))
 end
 
--- The next word at `at`, and where it ends.
-local function word(given, at)
+-- The next word at `at`, and where it ends; what is told if there is none.
+local function word(given, at, missing)
     local first, last = given:find("^[^ ()]+", at)
-    if not first then syntax(given, wording "FSEXP") end
+    if not first then syntax(given, wording(missing)) end
     return given:sub(first, last), last + 1
 end
 
@@ -51,11 +51,12 @@ local function spaces(given, at)
 end
 
 local function add_sources(list, given, at)
+    local missing = "QUALEXP"
     at = spaces(given, at + 1)
     while given:sub(at, at) ~= ")" do
         local name
-        if at > #given then syntax(given, wording "RPARENMISSING") end
-        name, at = word(given, at)
+        name, at = word(given, at, missing)
+        missing = "FSEXP"
         local kind = search.stat(name)
         if kind ~= "dir" then unusable(given, name) end
         list[#list + 1] = name
@@ -68,16 +69,17 @@ local function parse(given)
     local list, at = {}, spaces(given, 1)
     while at <= #given do
         local name
-        name, at = word(given, at)
+        name, at = word(given, at, "FSEXP")
         local folder = name:gsub("%*$", "")
         local kind = search.stat(folder)
-        if not kind and not folder:find "[%*%?%[].*%.so$" then unusable(given, folder) end
+        if not kind and name ~= "*" and not folder:find "[%*%?%[].*%.so$" then unusable(given, folder) end
         if given:sub(at, at) == "(" then
             if kind ~= "dir" then syntax(given, wording "NOLBRSRC") end
             at = add_sources(list, given, at)
         elseif kind == "dir" then
             list[#list + 1] = folder
         end
+        if given:find("^[^ ]", at) then syntax(given, "") end
         local next_word = spaces(given, at)
         if next_word > #given and at <= #given then syntax(given, wording "FSEXP") end
         at = next_word

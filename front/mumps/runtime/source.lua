@@ -2,6 +2,7 @@
 
 local routine = require "mumps.runtime.routine"
 local commands = require "mumps.runtime.commands"
+local number = require "mumps.values.number"
 
 local source = {}
 
@@ -10,7 +11,7 @@ local function fail(...)
 end
 
 local function str(v)
-    return require("mumps.values.number").str(v)
+    return number.str(v)
 end
 
 -- ZLINK without an argument: $ZSOURCE.
@@ -59,7 +60,7 @@ local function line_of(name, entry)
         first = routine.label_line(name, entry.label)
         if not first then return fail "ZPRTLABNOTFND" end
     end
-    return first + (entry.offset or 0)
+    return first + number.int(entry.offset or 0)
 end
 
 -- From one entry to another, both tables of label, offset, routine; without any: the routine whole.

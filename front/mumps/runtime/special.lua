@@ -101,7 +101,7 @@ variable("ZMALLOCLIM", 0, function(v)
     return v > 0 and math.max(v, 2500000) or v
 end)
 variable("ZSTRPLLIM", 0, function(v)
-    v = count(v)
+    v = number_of().int(v)
     return v > 0 and math.max(v, 150000) or v
 end)
 variable("ZPROMPT", from_environment("ydb_prompt", "gtm_prompt") or "YDB>", function(v)

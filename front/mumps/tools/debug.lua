@@ -40,21 +40,12 @@ local function function_of(action, code)
     return code.actions[action]
 end
 
--- An error of the action's own text is told as such, and counts as what it is.
-local function as_of_action(e, name)
-    if not e.m or e.at_level ~= L.n then return e end
-    local outer = errors.object(name)
-    e.ecode, e.code = errors.ecode(e), outer.code
-    e.text = outer.text .. "," .. e.text:gsub("^%%", "-")
-    return e
-end
-
 -- Run the action; its QUIT, or that of what it went to by GOTO, ends the level.
 local function run(action, name, code, line)
     level.acting[L.n] = true
     local ok, v, at = pcall(function_of(action, code))
     level.acting[L.n] = nil
-    if not ok then return errors.rethrow(as_of_action(errors.internal(v), name)) end
+    if not ok then return errors.rethrow(errors.as_of_text(v, name, L.n)) end
     if not at then return end
     local from = level.codes[at % 65536]
     if from.kind == "i" then at = line * 65536 + code.id end

@@ -24,9 +24,28 @@ local upper = { ["\195\159"] = "SS", ["\239\172\128"] = "FF", ["\239\172\129"] =
     ["\239\172\131"] = "FFI", ["\239\172\132"] = "FFL", ["\197\137"] = "\202\188N" }
 local lower = { ["\196\176"] = "i\204\135" }
 
+-- Two letters in one, of which a title has the first as a capital: the forms of DZ with caron, LJ, NJ, DZ.
+local pairs_of_letters = { [0x1C4] = 0x1C5, [0x1C5] = 0x1C5, [0x1C6] = 0x1C5, [0x1C7] = 0x1C8,
+    [0x1C8] = 0x1C8, [0x1C9] = 0x1C8, [0x1CA] = 0x1CB, [0x1CB] = 0x1CB, [0x1CC] = 0x1CB, [0x1F1] = 0x1F2,
+    [0x1F2] = 0x1F2, [0x1F3] = 0x1F2 }
+local TITLE = 2
+
 local function recased(c, code, case)
     local special = (case == 0 and lower or upper)[c]
+    if case == TITLE then
+        local together = pairs_of_letters[code]
+        if together then return require("mumps.values.utf8").encode(together) end
+        special = special and special:gsub("^(%u)(%u+)$", function(a, rest) return a .. rest:lower() end)
+        case = 1
+    end
     return special or require("mumps.values.utf8").encode(change(code, case))
+end
+
+local SIGMA, FINAL_SIGMA = 0x3A3, "\207\130"
+
+local function is_letter_at(s, at)
+    local code = at < #s and C.caret_mumps__utf8_code(s, #s, at, size) or -1
+    return code >= 0 and C.caret_mumps__utf8_letter(code)
 end
 
 -- Each character of a text in the case that case_of(whether a letter is before it) says.
@@ -37,7 +56,9 @@ local function each_character(s, case_of)
         local code = C.caret_mumps__utf8_code(s, #s, at, size)
         local n = tonumber(size[0])
         local c = s:sub(at + 1, at + n)
-        parts[#parts + 1] = code < 0 and c or recased(c, code, case_of(inside))
+        local case = case_of(inside)
+        local is_final = code == SIGMA and case == 0 and inside and not is_letter_at(s, at + n)
+        parts[#parts + 1] = code < 0 and c or is_final and FINAL_SIGMA or recased(c, code, case)
         inside = code >= 0 and C.caret_mumps__utf8_letter(code)
         at = at + n
     end
@@ -55,7 +76,7 @@ local utf8_cases = {
     U = to(1),
     L = to(0),
     T = function(s)
-        return each_character(s, function(inside) return inside and 0 or 1 end)
+        return each_character(s, function(inside) return inside and 0 or TITLE end)
     end,
 }
 
