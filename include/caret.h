@@ -1128,7 +1128,7 @@ CARET_API uint64_t caret_log_place(const caret_log *log);
 /*
  * Sleep until caret_log_next() has a change, up to timeout_ns nanoseconds (CARET_FOREVER; 0: only look).  The calling
  * thread takes no processor time meanwhile, but for a look once a second and each MiB of log that others write;
- * writers pay nothing while nobody waits, some ten nanoseconds a commit while somebody waits for other nodes, and a
+ * writers pay nothing while nobody waits, some tens of nanoseconds a commit while somebody waits for other nodes, and a
  * system call for a commit that wakes somebody.  Writers may die at any instruction: then it may be a second late.
  * `s`, which may be NULL, is the session whose caret_interrupt() ends it.  CARET_OK: there is one; CARET_NONE: the
  * time is over.  INTERRUPTED; INTXN: s is in a transaction; what caret_log_next() says.
