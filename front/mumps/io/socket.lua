@@ -78,10 +78,21 @@ function K.broken(d, number)
     return trouble(d, s or {}, number, "SOCKWRITE")
 end
 
-function K.write(d, text)
+local NO_PIPE, NOT_CONNECTED = 32, 107 -- EPIPE, ENOTCONN
+
+-- The current socket, if it can be written to.
+local function writable(d)
     local s = current(d)
-    if s.state ~= "CONNECTED" then
-        return trouble(d, s, 107, "SOCKWRITE")
+    if s.state == "CONNECTED" then
+        return s
+    end
+    d.key = ""
+    trouble(d, s, NO_PIPE, "SOCKWRITE")
+end
+
+function K.write(d, text)
+    if not writable(d) then
+        return
     end
     d.status = "0"
     B.put(d, text)
@@ -89,8 +100,8 @@ function K.write(d, text)
 end
 
 function K.newline(d)
-    local s = current(d)
-    if s.delimiters[1] then
+    local s = writable(d)
+    if s and s.delimiters[1] then
         B.put(d, s.delimiters[1])
     end
     d.x = 0
@@ -112,19 +123,34 @@ local function finished(d, s, number)
     trouble(d, s, number, "IOEOF")
 end
 
+-- READ of a socket that listens: its time passes, unless somebody connects meanwhile.
+local function take_none(d, s, deadline)
+    d.zeof, d.za, d.status, d.key, d.zb = 0, 0, "0", "", ""
+    if B.wait(s.fd, 1, deadline) then
+        trouble(d, s, NOT_CONNECTED, "IOEOF")
+    end
+    return "", false
+end
+
+-- $X counts what was read since the last WRITE.
+local function count_read(d, text)
+    local since = d.read_x == d.x and d.read_y == d.y and d.x or 0
+    d.x = since + B.columns(text, d)
+    d.read_x, d.read_y = d.x, d.y
+end
+
 local function take(d, max, exact, deadline)
     local s = current(d)
     if s.state ~= "CONNECTED" then
-        trouble(d, s, 107, "IOEOF")
-        return "", false
+        return take_none(d, s, deadline)
     end
     local text, which, why, number = S.read(s, max, exact, deadline)
     if why == "end" then
         finished(d, s, number)
         return "", true
     end
-    d.zeof, d.za, d.status, d.key = 0, 0, "0", which
-    d.x = d.x + B.columns(text, d)
+    d.zeof, d.za, d.status, d.key, d.zb = 0, 0, "0", which, which
+    count_read(d, text)
     return text, why == "done"
 end
 
@@ -135,7 +161,7 @@ end
 function K.read_char(d, deadline)
     local text, ok = take(d, 1, true, deadline)
     if text == "" then
-        return -1, ok
+        return d.key ~= "" and 0 or -1, ok -- 0: a delimiter
     end
     return text:byte(), ok
 end

@@ -70,7 +70,12 @@ function S.parse(d, text, listen)
     if not host and listen then
         host, number = "", (rest or ""):match "^(%d+)$"
     end
-    if not number or tonumber(number) > 65535 then
+    if not number and not listen then
+        if rest and not rest:find ":" and protocol:find "^%d+$" then
+            return B.fail(d, "PROTNOTSUP", protocol)
+        end
+        return B.fail(d, rest and rest:find ":" and "INVADDRSPEC" or "INVPORTSPEC")
+    elseif not number or tonumber(number) > 65535 then
         return B.fail(d, "INVPORTSPEC")
     end
     return "TCP", host, number
