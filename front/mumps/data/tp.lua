@@ -30,6 +30,7 @@ local RESTART = report.RESTART
 local NEXT = {} -- what tp.after() returns
 local XECUTE = 3 -- L.kind of a level of XECUTE
 local MOST = 4 -- restarts that $TRESTART counts
+local MOST_LEVELS = 126 -- of $TLEVEL, though TPTOODEEP says 127
 
 local T = {level = 0, base = 0, restarts = 0, session = false, driver = false, restartable = false,
            asked = false, -- TRESTART was used in the last try
@@ -93,6 +94,7 @@ local function frame_of_now()
 end
 
 local function open(names, id, pos)
+    if T.base + T.level >= MOST_LEVELS then return report.fail("TPTOODEEP") end
     local s = T.session or G.session(G.default)
     local batch = id and (id:upper() == "BA" or id:upper() == "BATCH")
     local rc = begin(s, batch and 1 or 0, names == nil and 1 or 0)
