@@ -122,10 +122,8 @@ int caret_prefetch(caret_session *s, caret_node *const *nodes, size_t count)
 }
 
 /* Room for a value of that length after `used` bytes of the session's. */
-static int make_room(caret_session *s, size_t used, size_t len)
+static __attribute__((noinline)) int grow_room(caret_session *s, size_t used, size_t len)
 {
-    if (caret__likely(used + len + 1 <= s->many_cap))
-        return CARET_OK;
     size_t cap = used + len + (used + len) / 2 + 1024;
     uint8_t *many = realloc(s->many, cap);
     if (many == NULL)
@@ -135,6 +133,11 @@ static int make_room(caret_session *s, size_t used, size_t len)
     return CARET_OK;
 }
 
+static inline int make_room(caret_session *s, size_t used, size_t len)
+{
+    return caret__likely(used + len + 1 <= s->many_cap) ? CARET_OK : grow_room(s, used, len);
+}
+
 /* The value that a lane found, after `used` bytes; *len: SIZE_MAX for none.  CARET_RESTART: not to be had so. */
 static inline int take(caret_session *s, const struct caret__lane *l, size_t used, size_t *len)
 {
@@ -142,13 +145,12 @@ static inline int take(caret_session *s, const struct caret__lane *l, size_t use
     if (!l->there)
         return CARET_RESTART;
     if (l->at.found) {
-        struct caret__entry e = caret__page_entry(l->at.page, l->at.pos);
-        int rc = e.run ? CARET_RESTART : make_room(s, used, e.vlen);
+        int rc = l->run ? CARET_RESTART : make_room(s, used, l->vlen);
         if (rc != CARET_OK)
             return rc;
-        CARET_FAULT("many_found"); /* until it is validated the entry may be anything */
-        caret__racy_copy_value(s->many + used, e.val, e.vlen);
-        *len = e.vlen;
+        CARET_FAULT("many_found"); /* until it is validated the value may be anything */
+        caret__racy_copy_value(s->many + used, l->val, l->vlen);
+        *len = l->vlen;
     }
     if (!caret__at_valid(&s->global, &l->at))
         return CARET_RESTART;

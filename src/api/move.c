@@ -161,15 +161,16 @@ static size_t key_from(const struct caret__page *p, unsigned i, const struct car
                        uint8_t *buf)
 {
     const uint8_t *prefix, *own = caret__node_key(n);
-    struct caret__entry e = caret__page_entry(p, i);
-    unsigned plen = caret__page_prefix(p, &prefix), from = plen > base ? plen : base, skip = from - plen;
+    unsigned plen = caret__page_prefix(p, &prefix), from = plen > base ? plen : base, skip = from - plen,
+             klen;
+    const uint8_t *suffix = caret__page_suffix(p, i, &klen);
 
-    if (from > n->key_len || e.klen <= skip || from + e.klen - skip > CARET__KEY_MAX ||
-        (skip != 0 && caret__racy_cmp(e.key, own + plen, skip) != 0))
+    if (from > n->key_len || klen <= skip || from + klen - skip > CARET__KEY_MAX ||
+        (skip != 0 && caret__racy_cmp(suffix, own + plen, skip) != 0))
         return 0;
     caret__racy_copy_short(buf, own + base, from - base);
-    caret__racy_copy_short(buf + from - base, e.key + skip, e.klen - skip);
-    return from - base + e.klen - skip;
+    caret__racy_copy_short(buf + from - base, suffix + skip, klen - skip);
+    return from - base + klen - skip;
 }
 
 /* Where a value is put that is wanted too: the session's result buffer.  NULL: none is wanted. */
@@ -601,8 +602,9 @@ static inline __attribute__((always_inline)) bool hop(caret_session *s, caret_no
         !caret__at_recall(v, &at, h.pgno, h.version) || pos >= caret__page_count(at.page))
         return false;
     CARET_FAULT("walk_beside"); /* as above */
-    struct caret__entry e = caret__page_entry(at.page, pos);
-    unsigned plen = caret__page_prefix(at.page, &prefix);
+    unsigned klen, plen = caret__page_prefix(at.page, &prefix);
+    struct caret__entry e = {.key = caret__page_suffix(at.page, pos, &klen)};
+    e.klen = (uint16_t)klen;
     if (e.key + sizeof end > (const uint8_t *)at.page + CARET__PAGE_SIZE || !see_end(&e, plen, n, &end) ||
         !caret__at_unchanged(v, &at))
         return false;

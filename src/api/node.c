@@ -287,7 +287,7 @@ int caret_node_set_last(caret_node *n, const char *sub, size_t len)
     return set_last(__func__, n, sub, len);
 }
 
-static int set_last_int_slow(caret_node *n, int64_t sub)
+static __attribute__((noinline, cold)) int set_last_int_slow(caret_node *n, int64_t sub)
 {
     char text[INT_MAX_BYTES];
 

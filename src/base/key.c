@@ -247,10 +247,17 @@ static inline size_t put_pairs(uint8_t *dst, uint64_t w, unsigned width, bool ne
     return kept + 2;
 }
 
+/* One that is zero, or has more than 16 digits, or of which there may be no room for the words of put_pairs(). */
+static __attribute__((noinline)) size_t put_any_i64(uint8_t *dst, size_t cap, int64_t v)
+{
+    char text[CARET__NUM_MAX];
+
+    return caret__sub_put(dst, cap, text, caret__i64_format(v, text));
+}
+
 size_t caret__sub_put_i64(uint8_t *dst, size_t cap, int64_t v)
 {
     uint64_t u = v < 0 ? -(uint64_t)v : (uint64_t)v;
-    char text[CARET__NUM_MAX];
 
     if (caret__likely(cap >= CARET__SUB_SHORT && u - 1 < 9999999999999999u)) {
         if (caret__likely(u < 100000000))
@@ -258,7 +265,7 @@ size_t caret__sub_put_i64(uint8_t *dst, size_t cap, int64_t v)
         return put_pairs(dst, split4((uint32_t)(u / 100000000)) | split4((uint32_t)(u % 100000000)) << 32, 8,
                          v < 0);
     }
-    return caret__sub_put(dst, cap, text, caret__i64_format(v, text));
+    return put_any_i64(dst, cap, v);
 }
 
 /* ---------------------------------------------------------------- decoding */

@@ -17,16 +17,6 @@ void caret__report(char *report, size_t cap, const char *fmt, ...)
     va_end(ap);
 }
 
-bool caret__page_sane(const struct caret__page *p, uint32_t pgno, unsigned level)
-{
-    struct caret__page h; /* the header alone; it may change meanwhile */
-    caret__racy_copy(&h, p, offsetof(struct caret__page, hint));
-    return h.pgno == pgno && h.level == level && h.count <= CARET__MAX_SLOTS && h.heap <= CARET__PAGE_SIZE &&
-           h.heap >= CARET__PAGE_HEAD + 8u * h.count && h.garbage <= CARET__PAGE_SIZE &&
-           h.type == (level == 0 ? CARET__PAGE_LEAF : CARET__PAGE_INNER) &&
-           (unsigned)h.prefix_off + h.prefix_len <= CARET__PAGE_SIZE && h.prefix_len <= CARET__KEY_MAX;
-}
-
 /* Marks a byte range as used; false if part of it was, or it is outside the heap. */
 static bool claim(uint8_t *used, const struct caret__page *p, unsigned off, unsigned len)
 {

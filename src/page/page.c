@@ -1,140 +1,27 @@
 /*
- * page.c - search and edit inside one page; page.h has the layout.
- *
- * Search: (1) the prefix decides for keys outside of it; (2) the hints narrow the
- * slots to a seventeenth; (3) the heads below ours are counted, which is where
- * the first head >= ours is; (4) only among equal heads are key bytes compared.
- * Heads and hints follow "B-trees Are Back" (Alhomssi, Leis; SIGMOD 2025) and
- * the key normalisation of Graefe's "Modern B-Tree Techniques" (2011).
+ * page.c - search and edit inside one page; page.h has the layout, search.h the parts of a search.
  */
 #include "page/edit.h"
 
 #include <stdio.h>
 
-#include "page/below.h"
+#include "page/search.h"
 
 /* ------------------------------------------------------------------- search */
 
-static inline unsigned head_at(const struct caret__page *p, unsigned i)
-{
-    return caret__racy32(&p->slot[i].head);
-}
-
-/* First slot in [lo, lo + n) whose head is >= h (lo + n if none): by halves. */
-static inline unsigned head_lower(const struct caret__page *p, unsigned lo, unsigned n, uint32_t h)
-{
-    while (n > 1) {
-        unsigned half = n / 2;
-        lo = head_at(p, lo + half - 1) < h ? lo + half : lo;
-        n -= half;
-    }
-    return n != 0 ? lo + (head_at(p, lo) < h) : lo;
-}
-
-#define WINDOW CARET__BELOW
-
-#if !defined(CARET__TSAN) && defined(__SSE2__)
-
-/* The heads of the four slots from s on. */
-static inline __m128i four_heads(const struct caret__slot *s)
-{
-    __m128 two = _mm_loadu_ps((const void *)s), more = _mm_loadu_ps((const void *)(s + 2));
-
-    return _mm_castps_si128(_mm_shuffle_ps(two, more, _MM_SHUFFLE(2, 0, 2, 0)));
-}
-
-/* The heads below h among WINDOW slots from lo on. */
-static inline unsigned window_below(const struct caret__page *p, unsigned lo, uint32_t h)
-{
-    const struct caret__slot *s = &p->slot[lo];
-
-    return caret__below_of(four_heads(s), four_heads(s + 4), four_heads(s + 8), four_heads(s + 12), h);
-}
-
-#else
-
-/* The heads below h among WINDOW slots from lo on. */
-static inline unsigned window_below(const struct caret__page *p, unsigned lo, uint32_t h)
-{
-#ifdef CARET__VECTORS
-    const int32_t flip = INT32_MIN, bound = (int32_t)(h ^ 0x80000000u);
-    const caret__v4 sign = {flip, flip, flip, flip},
-                    limit = {bound, flip, bound, flip}; /* no slot's rest is below */
-    caret__v4 sum = {0, 0, 0, 0}, two;
-
-#pragma GCC unroll 8
-    for (unsigned i = 0; i < WINDOW; i += 2) {
-        memcpy(&two, &p->slot[lo + i], 16);
-        sum -= (two ^ sign) < limit;
-    }
-    return (unsigned)(sum[0] + sum[2]);
-#else
-    unsigned below = 0;
-    for (unsigned i = 0; i < WINDOW; i++)
-        below += head_at(p, lo + i) < h;
-    return below;
-#endif
-}
-
-#endif
-
-static inline unsigned window_from(unsigned lo, unsigned count)
-{
-    return lo <= count - WINDOW ? lo : count - WINDOW;
-}
-
-/* The same as head_lower for the few slots between two hints.  The slots before them are below h, so the
- * window may begin earlier, and those after are not, so it may end later. */
-static inline unsigned head_count(const struct caret__page *p, unsigned lo, unsigned n, unsigned count,
-                                  uint32_t h)
-{
-    if (caret__unlikely(n > WINDOW || count < WINDOW))
-        return head_lower(p, lo, n, h);
-    lo = window_from(lo, count);
-    return lo + window_below(p, lo, h);
-}
-
-/* Narrow [*lo, *lo + *n) by the hints. */
-static inline void narrow(const struct caret__page *p, unsigned count, uint32_t h, unsigned *lo, unsigned *n)
-{
-    unsigned dist = count / (CARET__HINTS + 1), below = caret__below(p->hint, h);
-    *lo = below != 0 ? below * dist + 1 : 0;
-    unsigned hi = below < CARET__HINTS ? (below + 1) * dist : count;
-    *n = hi > *lo ? hi - *lo : 0;
-}
-
-/*
- * Compare the key suffix with that of slot i, whose head is the same: <0, 0, >0 as the slot's is
- * less, equal, greater.  What is no longer than the head is told by the slot alone.
- */
-static inline __attribute__((always_inline)) int entry_compare(const struct caret__page *p, unsigned i,
-                                                               const uint8_t *suffix, size_t len)
-{
-    unsigned klen = caret__racy16(&p->slot[i].klen);
-    if (klen > 4 && len > 4) {
-        struct caret__entry e = caret__page_entry(p, i);
-        size_t n = e.klen < len ? e.klen : len;
-        int c = n > 4 ? caret__racy_cmp(e.key + 4, suffix + 4, n - 4) : 0;
-        if (c != 0)
-            return c;
-    }
-    return (klen > len) - (klen < len);
-}
-
-/* Among slots with an equal head, from lo on: the first whose key is >= the suffix. */
-static unsigned find_equal(const struct caret__page *p, unsigned lo, unsigned count, uint32_t h,
+unsigned caret__find_equal(const struct caret__page *p, unsigned lo, unsigned count, uint32_t h,
                            const uint8_t *suffix, size_t len, bool *found)
 {
-    int c = entry_compare(p, lo, suffix, len);
+    int c = caret__entry_compare(p, lo, suffix, len);
     if (c >= 0) {
         *found = c == 0;
         return lo;
     }
-    unsigned hi = h == UINT32_MAX ? count : head_lower(p, lo, count - lo, h + 1);
+    unsigned hi = h == UINT32_MAX ? count : caret__head_lower(p, lo, count - lo, h + 1);
     lo++;
     while (lo < hi) {
         unsigned mid = (lo + hi) / 2;
-        c = entry_compare(p, mid, suffix, len);
+        c = caret__entry_compare(p, mid, suffix, len);
         if (c == 0) {
             *found = true;
             return mid;
@@ -147,71 +34,42 @@ static unsigned find_equal(const struct caret__page *p, unsigned lo, unsigned co
     return lo;
 }
 
-/* The prefix decides: -1, 0, 1 as the key lies before, among or after the keys that share it. */
-static inline int prefix_compare(const uint8_t *prefix, unsigned plen, const uint8_t *key, size_t len)
-{
-    int c = plen != 0 ? caret__racy_cmp(prefix, key, plen < len ? plen : len) : 0;
-
-    if (caret__likely(c == 0 && len >= plen))
-        return 0;
-    return c < 0 ? 1 : -1;
-}
-
-/* Steps 1 and 2 but for the prefix's bytes, which need not be looked at yet. */
-static inline struct caret__window window_of(const struct caret__page *p, const uint8_t *key, size_t len,
-                                             unsigned plen)
-{
-    struct caret__window w = {.count = caret__page_count(p), .plen = plen};
-
-    w.n = w.count;
-    w.head = len < plen ? 0 : caret__key_head_behind(key + plen, len - plen, plen);
-    if (w.count > CARET__HINTS)
-        narrow(p, w.count, w.head, &w.lo, &w.n);
-    return w;
-}
-
-/* Step 4, from the place that step 3 has found. */
-static inline unsigned find_from(const struct caret__page *p, unsigned lo, const struct caret__window *w,
-                                 const uint8_t *key, size_t len, bool *found)
-{
-    if (lo < w->count && head_at(p, lo) == w->head)
-        return find_equal(p, lo, w->count, w->head, key + w->plen, len - w->plen, found);
-    return lo;
-}
-
 unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_t len, bool *found)
 {
     const uint8_t *prefix;
-    unsigned plen = caret__page_prefix(p, &prefix);
-    int c = prefix_compare(prefix, plen, key, len);
+    unsigned plen = caret__prefix_of(p, &prefix);
+    int c = caret__prefix_compare(prefix, plen, key, len);
 
     *found = false;
     if (c != 0)
         return c < 0 ? 0 : caret__page_count(p);
-    struct caret__window w = window_of(p, key, len, plen);
-    return find_from(p, head_count(p, w.lo, w.n, w.count, w.head), &w, key, len, found);
+    unsigned count = caret__page_count(p);
+    struct caret__window w = caret__window_of(p, count, key, len, plen);
+    struct caret__entry e;
+    unsigned lo = caret__head_count(p, w.lo, w.n, count, w.head);
+    return caret__find_from(p, lo, count, w.head, key + plen, len - plen, found, &e);
 }
 
-/* Compare slot i with the key suffix, whose head is h: <0, 0, >0 as entry_compare. */
+/* Compare slot i with the key suffix, whose head is h: <0, 0, >0 as caret__entry_compare. */
 static inline int slot_compare(const struct caret__page *p, unsigned i, uint32_t h, const uint8_t *suffix,
                                size_t len)
 {
-    uint32_t at_i = head_at(p, i);
+    uint32_t at_i = caret__slot_head(p, i);
 
-    return at_i != h ? (at_i > h) - (at_i < h) : entry_compare(p, i, suffix, len);
+    return at_i != h ? (at_i > h) - (at_i < h) : caret__entry_compare(p, i, suffix, len);
 }
 
 unsigned caret__page_find_after(const struct caret__page *p, unsigned i, const uint8_t *key, size_t len,
                                 bool *found)
 {
     const uint8_t *prefix;
-    unsigned plen = caret__page_prefix(p, &prefix), count = caret__page_count(p);
+    unsigned plen = caret__prefix_of(p, &prefix), count = caret__page_count(p);
 
     CARET__ASSERT_CMP(i, <=, count);
     *found = false;
     if (i == count)
         return count;
-    int c = prefix_compare(prefix, plen, key, len);
+    int c = caret__prefix_compare(prefix, plen, key, len);
     if (c != 0)
         return c < 0 ? 0 : count;
     const uint8_t *suffix = key + plen;
@@ -224,16 +82,17 @@ unsigned caret__page_find_beside(const struct caret__page *p, unsigned i, const 
                                  bool *found)
 {
     const uint8_t *prefix;
-    unsigned plen = caret__page_prefix(p, &prefix), count = caret__page_count(p);
+    unsigned plen = caret__prefix_of(p, &prefix), count = caret__page_count(p);
 
-    if (i >= count || prefix_compare(prefix, plen, key, len) != 0)
+    if (i >= count || caret__prefix_compare(prefix, plen, key, len) != 0)
         return CARET__PAGE_NOWHERE;
     const uint8_t *suffix = key + plen;
-    uint32_t head = caret__key_head_behind(suffix, len - plen, plen), at_i = head_at(p, i);
+    uint32_t head = caret__key_head_behind(suffix, len - plen, plen), at_i = caret__slot_head(p, i);
     *found = true;
-    if (i + 1 < count && head_at(p, i + 1) == head && entry_compare(p, i + 1, suffix, len - plen) == 0)
+    if (i + 1 < count && caret__slot_head(p, i + 1) == head &&
+        caret__entry_compare(p, i + 1, suffix, len - plen) == 0)
         return i + 1;
-    int c = at_i != head ? (at_i > head) - (at_i < head) : entry_compare(p, i, suffix, len - plen);
+    int c = at_i != head ? (at_i > head) - (at_i < head) : caret__entry_compare(p, i, suffix, len - plen);
     *found = c == 0;
     if (c == 0)
         return i;
@@ -244,10 +103,10 @@ unsigned caret__page_find_around(const struct caret__page *p, unsigned i, const 
                                  bool *found)
 {
     const uint8_t *prefix;
-    unsigned plen = caret__page_prefix(p, &prefix), count = caret__page_count(p);
+    unsigned plen = caret__prefix_of(p, &prefix), count = caret__page_count(p);
 
     *found = false;
-    if (i > count || prefix_compare(prefix, plen, key, len) != 0)
+    if (i > count || caret__prefix_compare(prefix, plen, key, len) != 0)
         return CARET__PAGE_NOWHERE;
     const uint8_t *suffix = key + plen;
     uint32_t head = caret__key_head_behind(suffix, len - plen, plen);
@@ -265,56 +124,17 @@ unsigned caret__page_find_around(const struct caret__page *p, unsigned i, const 
     return (c > 0) == below ? (below ? next : i) : CARET__PAGE_NOWHERE;
 }
 
-#define FEW 4u /* slots that the hints leave, of which no line besides theirs is to be waited for */
-
-void caret__page_narrow(const struct caret__page *p, const uint8_t *key, size_t len, struct caret__window *w)
-{
-    const uint8_t *prefix;
-    unsigned plen = caret__page_prefix(p, &prefix);
-
-    *w = window_of(p, key, len, plen);
-    if (w->n <= FEW) {
-        __builtin_prefetch(&p->slot[w->lo]);
-        __builtin_prefetch(&p->slot[w->lo + w->n]);
-    } else {
-        const char *slots = (const char *)&p->slot[w->count < WINDOW ? 0 : window_from(w->lo, w->count)];
-        __builtin_prefetch(slots);
-        __builtin_prefetch(slots + 64);
-        __builtin_prefetch(slots + WINDOW * sizeof p->slot[0] - 1);
-    }
-    __builtin_prefetch(prefix);
-}
-
-void caret__page_locate(const struct caret__page *p, struct caret__window *w)
-{
-    w->lo = w->n <= FEW ? head_lower(p, w->lo, w->n, w->head) : head_count(p, w->lo, w->n, w->count, w->head);
-    caret__page_ask_entry(p, w->lo);
-}
-
-unsigned caret__page_find_located(const struct caret__page *p, const struct caret__window *w,
-                                  const uint8_t *key, size_t len, bool *found)
-{
-    const uint8_t *prefix;
-    unsigned plen = caret__page_prefix(p, &prefix);
-    int c = prefix_compare(prefix, plen, key, len);
-
-    *found = false;
-    if (c != 0 || plen != w->plen) /* another prefix: the page has changed, and the position means nothing */
-        return c <= 0 ? 0 : w->count;
-    return find_from(p, w->lo, w, key, len, found);
-}
-
 unsigned caret__page_key(const struct caret__page *p, unsigned i, uint8_t *buf)
 {
     const uint8_t *prefix;
-    unsigned plen = caret__page_prefix(p, &prefix);
-    struct caret__entry e = caret__page_entry(p, i);
+    unsigned plen = caret__page_prefix(p, &prefix), klen;
+    const uint8_t *suffix = caret__page_suffix(p, i, &klen);
 
-    if (plen + e.klen > CARET__KEY_MAX)
+    if (plen + klen > CARET__KEY_MAX)
         return 0;
     caret__racy_copy_short(buf, prefix, plen);
-    caret__racy_copy_short(buf + plen, e.key, e.klen);
-    return plen + e.klen;
+    caret__racy_copy_short(buf + plen, suffix, klen);
+    return plen + klen;
 }
 
 bool caret__page_child_runs(const struct caret__page *p, unsigned i)
@@ -427,12 +247,12 @@ static unsigned places_of(const struct caret__page *p, unsigned next, const stru
         if (bytes > room)
             break;
         uint32_t head = caret__key_head_behind(suffix, len, plen);
-        if (next < count && head_at(p, next) < head) {
-            struct caret__window w = window_of(p, kv[i].b, kv[i].b_len, plen);
-            next = head_count(p, w.lo, w.n, count, head);
+        if (next < count && caret__slot_head(p, next) < head) {
+            struct caret__window w = caret__window_of(p, count, kv[i].b, kv[i].b_len, plen);
+            next = caret__head_count(p, w.lo, w.n, count, head);
         }
-        if (next < count && head_at(p, next) == head)
-            next = find_equal(p, next, count, head, suffix, len, &found);
+        if (next < count && caret__slot_head(p, next) == head)
+            next = caret__find_equal(p, next, count, head, suffix, len, &found);
         if (found)
             break;
         pos[i] = (uint16_t)next;

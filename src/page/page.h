@@ -91,6 +91,8 @@ struct caret__page {
 _Static_assert(sizeof(struct caret__slot) == 8, "slot");
 _Static_assert(offsetof(struct caret__page, hint) == 32, "page header");
 _Static_assert(offsetof(struct caret__page, slot) == CARET__PAGE_HEAD, "slots follow the hints");
+_Static_assert(offsetof(struct caret__page, count) == 10 && offsetof(struct caret__page, prefix_len) == 18,
+               "two words, as caret__page_sane() reads them");
 /* An entry begins with the word that has its value's length and flag. */
 #define CARET__ENTRY_HEAD 2u
 
@@ -170,28 +172,51 @@ struct caret__entry {
     bool run;
 };
 
+/* The lengths of an entry at `off`, which does not end in its page: as long as that has room, the key first. */
+static inline struct caret__entry caret__entry_clamp(struct caret__entry e, unsigned off)
+{
+    unsigned room = CARET__PAGE_SIZE - 2 - off;
+
+    e.klen = (uint16_t)(e.klen < room ? e.klen : room);
+    e.vlen = (uint16_t)(room - e.klen);
+    e.val = e.key + e.klen;
+    return e;
+}
+
 /* The entry in slot i, every length clamped to the page. */
 static inline __attribute__((always_inline)) struct caret__entry
 caret__page_entry(const struct caret__page *p, unsigned i)
 {
     struct caret__entry e;
-    const uint8_t *base = (const uint8_t *)p;
     uint64_t raw = caret__racy64(&p->slot[i]);
     unsigned off = (unsigned)(raw >> 32) & 0xffff, klen = (unsigned)(raw >> 48);
 
     if (caret__unlikely(off > CARET__PAGE_SIZE - 2))
         off = CARET__PAGE_SIZE - 2;
-    if (caret__unlikely(off + 2 + klen > CARET__PAGE_SIZE))
-        klen = CARET__PAGE_SIZE - 2 - off;
-    unsigned vword = caret__racy16(base + off), vlen = vword & CARET__VLEN_MASK;
-    if (caret__unlikely(off + 2 + klen + vlen > CARET__PAGE_SIZE))
-        vlen = CARET__PAGE_SIZE - 2 - off - klen;
-    e.key = base + off + 2;
+    unsigned vword = caret__racy16((const uint8_t *)p + off), vlen = vword & CARET__VLEN_MASK;
+    e.key = (const uint8_t *)p + off + 2;
     e.val = e.key + klen;
     e.klen = (uint16_t)klen;
     e.vlen = (uint16_t)vlen;
     e.run = (vword & CARET__VLEN_RUN) != 0;
+    if (caret__unlikely(off + 2 + klen + vlen > CARET__PAGE_SIZE))
+        e = caret__entry_clamp(e, off);
     return e;
+}
+
+/* The key of that entry after the prefix, for whom its value does not matter. */
+static inline __attribute__((always_inline)) const uint8_t *caret__page_suffix(const struct caret__page *p,
+                                                                               unsigned i, unsigned *klen)
+{
+    uint64_t raw = caret__racy64(&p->slot[i]);
+    unsigned off = (unsigned)(raw >> 32) & 0xffff;
+
+    *klen = (unsigned)(raw >> 48);
+    if (caret__unlikely(off > CARET__PAGE_SIZE - 2))
+        off = CARET__PAGE_SIZE - 2;
+    if (caret__unlikely(off + 2 + *klen > CARET__PAGE_SIZE))
+        *klen = CARET__PAGE_SIZE - 2 - off;
+    return (const uint8_t *)p + off + 2;
 }
 
 /* Have the entry in slot i fetched, if there is one: it will be read soon.  Nothing that is read here counts.  Of one
@@ -244,20 +269,6 @@ unsigned caret__page_find_beside(const struct caret__page *p, unsigned i, const 
 unsigned caret__page_find_around(const struct caret__page *p, unsigned i, const uint8_t *key, size_t len,
                                  bool *found);
 
-/* A search in three steps, where other work comes between, so that what the next one looks at has come:
- *   narrow   the slots that the hints leave for a key; they are asked for, as the prefix is
- *   locate   the first of them whose head is not below the key's; its entry is asked for
- *   find     the position, while the page is unchanged */
-struct caret__window {
-    uint32_t head;        /* of the key after the prefix */
-    unsigned lo, n;       /* the slots; lo, located: the first one whose head is not below */
-    unsigned count, plen; /* of the page */
-};
-void caret__page_narrow(const struct caret__page *p, const uint8_t *key, size_t len, struct caret__window *w);
-void caret__page_locate(const struct caret__page *p, struct caret__window *w);
-unsigned caret__page_find_located(const struct caret__page *p, const struct caret__window *w,
-                                  const uint8_t *key, size_t len, bool *found);
-
 /* Have header and hints fetched, what the first step looks at, and the end, where the prefix of most pages is. */
 static inline __attribute__((always_inline)) void caret__page_ask_head(const struct caret__page *p)
 {
@@ -298,8 +309,23 @@ static inline unsigned caret__page_room(const struct caret__page *p)
     return p->heap - CARET__PAGE_HEAD - 8u * p->count;
 }
 
-/* Does the header make sense for page pgno at this level?  For readers, before believing a stable page. */
-bool caret__page_sane(const struct caret__page *p, uint32_t pgno, unsigned level);
+/* Does the header make sense for page pgno at this level?  For readers, before believing a stable page.  Two words
+ * of it tell: which page it is, and four lengths, each of which is at most so much if the difference has a top bit. */
+static inline bool caret__page_sane(const struct caret__page *p, uint32_t pgno, unsigned level)
+{
+    const uint64_t top = UINT64_C(0x8000800080008000),
+                   most = (uint64_t)CARET__KEY_MAX << 48 | UINT64_C(0x100010001) * CARET__PAGE_SIZE;
+    const uint8_t *at = (const uint8_t *)p;
+    uint64_t who = caret__racy64(at + offsetof(struct caret__page, pgno)),
+             lengths = caret__racy64(at + offsetof(struct caret__page, heap)),
+             type = level == 0 ? CARET__PAGE_LEAF : CARET__PAGE_INNER;
+    unsigned count = (unsigned)(who >> 48), heap = lengths & 0xffff,
+             prefix = (unsigned)(lengths >> 32) & 0xffff;
+
+    return who << 16 == ((uint64_t)level << 56 | type << 48 | (uint64_t)pgno << 16) &&
+           (((most | top) - lengths) & ~lengths & top) == top && heap >= CARET__PAGE_HEAD + 8u * count &&
+           prefix + (unsigned)(lengths >> 48) <= CARET__PAGE_SIZE;
+}
 
 /* Everything about one page; appends a finding to report and returns false if something is wrong. */
 bool caret__page_check(const struct caret__page *p, uint32_t pgno, char *report, size_t cap);

@@ -14,7 +14,7 @@
  *   4  leaf, instead of the child: position; ask for the end of the value; fence; version and word
  *      unchanged: `there`
  *
- * Each lane does one of these, up to what it asks for, then the next lane comes.  Where the session has a way of the
+ * All lanes do one of these, each up to what it asks for, then all do the next one.  Where the session has a way of the
  * root (ways.c) these come instead of 1, and of 2 and 3 as far as the ways lead:
  *
  *   5  root         the root's way, as in step 1 of ways.c, then 6
@@ -22,7 +22,8 @@
  *      way, choose  the child for the key; ask for the child's page-table entry, and for its way, or where the way is
  *                   of the lowest level for the leaf's header, hints and end where they were last
  *   7  way, down    does the child's way hold?  Then 6 again, a level lower.  Else the child's version and word, and 2
- *                   goes on there.  In both cases: fence; this page's version and word must be unchanged
+ *                   goes on there.  In both cases: fence; this page's version and word must be unchanged.  Of the root
+ *                   that is looked at once, when all lanes have the versions of their children
  *
  * These are the rules of read.c: a child's version is taken before its parent's is looked
  * at again.  What differs is what is done when something is in the way (a page being
@@ -39,6 +40,9 @@
  */
 #include "tree/many.h"
 
+/* There are few lanes, and the steps are short: a call of each would be a fifth of it. */
+#define INLINE inline __attribute__((always_inline))
+
 static inline uint32_t root_of(const struct caret__view *v)
 {
     return atomic_load_explicit(&v->pg->ts->root, memory_order_acquire);
@@ -46,48 +50,57 @@ static inline uint32_t root_of(const struct caret__view *v)
 
 /* -------------------------------------------------------------------- by pages */
 
-static inline void narrow(struct caret__lane *l)
+static INLINE void narrow(struct caret__lane *l)
 {
     caret__page_narrow(l->at.page, l->key, l->len, &l->window);
     l->step = CARET__LANE_LOCATE;
 }
 
-static inline void locate(struct caret__lane *l)
+static INLINE void locate(struct caret__lane *l)
 {
     caret__page_locate(l->at.page, &l->window);
     l->step = CARET__LANE_CHOOSE;
 }
 
 /* Step 4: is the key there? */
-static inline void arrive(const struct caret__view *v, struct caret__lane *l)
+static INLINE void arrive(const struct caret__view *v, struct caret__lane *l)
 {
-    l->at.pos = caret__page_find_located(l->at.page, &l->window, l->key, l->len, &l->at.found);
-    if (l->at.found)
-        caret__page_ask_value(l->at.page, l->at.pos);
+    struct caret__entry e;
+
+    l->at.pos = caret__page_find_located(l->at.page, &l->window, l->key, l->len, &l->at.found, &e);
+    if (l->at.found) {
+        l->val = e.val;
+        l->vlen = e.vlen;
+        l->run = e.run;
+        __builtin_prefetch(e.val + e.vlen - 1);
+    }
     bool leaf = caret__page_sane(l->at.page, l->at.pgno, 0);
     l->step = CARET__LANE_ENDED;
     l->there = leaf && caret__at_valid(v, &l->at);
 }
 
-static inline void choose(const struct caret__view *v, struct caret__lane *l)
+/* The child for the key; true: there is one. */
+static INLINE bool choose(const struct caret__view *v, struct caret__lane *l)
 {
     const struct caret__page *p = l->at.page;
+    struct caret__entry e;
     bool found;
 
     if (caret__likely(caret__racy8(&p->type) != CARET__PAGE_INNER)) {
         arrive(v, l);
-        return;
+        return false;
     }
-    unsigned i = caret__page_find_located(p, &l->window, l->key, l->len, &found);
+    unsigned i = caret__page_find_located(p, &l->window, l->key, l->len, &found, &e);
     l->child = caret__page_child(p, i + found);
     bool fits = l->child < v->pg->max_pages && l->child < v->pg->ts->npages && l->depth++ < CARET__MAX_DEPTH;
     l->step = fits ? CARET__LANE_DOWN : CARET__LANE_ENDED;
     if (fits)
         __builtin_prefetch(&v->pg->ptab[l->child]);
+    return fits;
 }
 
 /* Step 3. */
-static inline void go_down(struct caret__view *v, struct caret__lane *l)
+static INLINE void go_down(struct caret__view *v, struct caret__lane *l)
 {
     struct caret__at below;
 
@@ -101,38 +114,60 @@ static inline void go_down(struct caret__view *v, struct caret__lane *l)
     l->step = CARET__LANE_NARROW;
 }
 
+static inline void by_pages(struct caret__view *v, struct caret__lane *lane, struct caret__lane *end)
+{
+    bool on = true;
+
+    while (on) {
+        on = false;
+        for (struct caret__lane *l = lane; l < end; l++)
+            if (l->step == CARET__LANE_NARROW)
+                narrow(l);
+        for (struct caret__lane *l = lane; l < end; l++)
+            if (l->step == CARET__LANE_LOCATE)
+                locate(l);
+        for (struct caret__lane *l = lane; l < end; l++)
+            if (l->step == CARET__LANE_CHOOSE)
+                on |= choose(v, l);
+        for (struct caret__lane *l = lane; on && l < end; l++)
+            if (l->step == CARET__LANE_DOWN)
+                go_down(v, l);
+    }
+}
+
 /* -------------------------------------------------------------------- by ways */
 
-static inline void way_narrow(struct caret__lane *l)
+static INLINE void way_narrow(struct caret__lane *l, struct caret__way *way)
 {
-    l->place = caret__way_narrow(l->way, l->key, l->len);
-    __builtin_prefetch(l->way->group[l->place.child / CARET__BELOW].head);
+    l->way = way;
+    l->place = caret__way_narrow(way, l->key, l->len);
+    __builtin_prefetch(l->place.group->head);
     l->step = CARET__LANE_WAY_CHOOSE;
 }
 
-static inline void way_choose(const struct caret__view *v, struct caret__lane *l)
+static INLINE void way_choose(const struct caret__view *v, struct caret__lane *l)
 {
-    unsigned i = caret__way_choose(l->way, l->place);
+    struct caret__way *way = l->way;
+    struct caret__way_group *g;
+    unsigned i = caret__way_choose(v, way, l->place, l->key, l->len, &g);
 
-    if (caret__unlikely(i == CARET__WAY_NOWHERE))
-        i = caret__way_find_slow(v, l->way, l->key, l->len);
     if (caret__unlikely(i == CARET__WAY_NOWHERE)) {
         l->step = CARET__LANE_ENDED;
         return;
     }
-    struct caret__way_group *g = &l->way->group[i / CARET__BELOW];
+    uint32_t child = g->child[i], *guess = &g->guess[i];
     l->step = CARET__LANE_WAY_DOWN;
-    l->child = g->child[i % CARET__BELOW];
-    l->guess = &g->guess[i % CARET__BELOW];
+    l->child = child;
+    l->guess = guess;
     l->next = NULL;
-    __builtin_prefetch(&v->pg->ptab[l->child]);
-    if (l->way->level == 1) {
-        const struct caret__page *leaf = caret__way_leaf(v->pg, l->child, *l->guess);
+    __builtin_prefetch(&v->pg->ptab[child]);
+    if (way->level == 1) {
+        const struct caret__page *leaf = caret__way_leaf(v->pg, child, *guess);
         if (leaf != NULL)
             caret__page_ask_head(leaf);
         return;
     }
-    l->next = caret__way_below(v->ways, l->child, l->guess);
+    l->next = caret__way_below(v->ways, child, guess);
     if (l->next != NULL) {
         __builtin_prefetch(l->next);
         __builtin_prefetch(l->next->hint);
@@ -140,11 +175,11 @@ static inline void way_choose(const struct caret__view *v, struct caret__lane *l
 }
 
 /* Step 7, the child has no way: the lane goes on at l->at. */
-static inline void way_leave(struct caret__view *v, struct caret__lane *l)
+static INLINE void way_leave(struct caret__view *v, struct caret__lane *l, bool together)
 {
     l->step = CARET__LANE_ENDED;
     CARET_FAULT("many_way_end");
-    if (!caret__at_meet(v, l->child, &l->at) || !caret__way_unchanged(v, l->way))
+    if (!caret__at_meet(v, l->child, &l->at) || !(together || caret__way_unchanged(v, l->way)))
         return;
     l->step = CARET__LANE_NARROW;
     uint32_t place = (uint32_t)(l->at.word >> 32);
@@ -157,77 +192,91 @@ static inline void way_leave(struct caret__view *v, struct caret__lane *l)
         *l->guess = place;
 }
 
-/* Step 7. */
-static inline void way_go_down(struct caret__view *v, struct caret__lane *l)
+/* Step 7.  together: the caller looks whether the page is unchanged. */
+static INLINE void way_go_down(struct caret__view *v, struct caret__lane *l, bool together)
 {
     bool on =
         caret__way_holds(v, l->next, l->child) && l->next->level < l->way->level; /* not in a damaged tree */
 
-    if (!on) {
-        way_leave(v, l);
-    } else if (caret__way_unchanged(v, l->way)) {
-        l->way = l->next;
-        way_narrow(l);
-    } else {
+    if (!on)
+        way_leave(v, l, together);
+    else if (together || caret__way_unchanged(v, l->way))
+        way_narrow(l, l->next);
+    else
         l->step = CARET__LANE_ENDED;
+}
+
+/* Step 5, and what follows for the root. */
+static inline void from_root(struct caret__view *v, struct caret__lane *lane, struct caret__lane *end,
+                             struct caret__way *root)
+{
+    for (struct caret__lane *l = lane; l < end; l++) {
+        way_narrow(l, root);
+        way_choose(v, l);
+    }
+    for (struct caret__lane *l = lane; l < end; l++)
+        if (l->step == CARET__LANE_WAY_DOWN)
+            way_go_down(v, l, true);
+    if (!caret__way_unchanged(v, root))
+        for (struct caret__lane *l = lane; l < end; l++)
+            l->step = CARET__LANE_ENDED;
+}
+
+static inline void by_ways(struct caret__view *v, struct caret__lane *lane, struct caret__lane *end)
+{
+    for (bool on = true; on;) {
+        on = false;
+        for (struct caret__lane *l = lane; l < end; l++) {
+            if (l->step == CARET__LANE_WAY_CHOOSE) {
+                way_choose(v, l);
+                on = true;
+            }
+        }
+        for (struct caret__lane *l = lane; on && l < end; l++)
+            if (l->step == CARET__LANE_WAY_DOWN)
+                way_go_down(v, l, false);
     }
 }
 
 /* ------------------------------------------------------------------- together */
 
-static inline void go_on(struct caret__view *v, struct caret__lane *l)
+/* Step 1. */
+static inline void begin(struct caret__view *v, struct caret__lane *lane, struct caret__lane *end)
 {
-    switch (l->step) {
-    case CARET__LANE_ROOT:
-        way_narrow(l);
-        way_choose(v, l);
-        break;
-    case CARET__LANE_WAY_CHOOSE: way_choose(v, l); break;
-    case CARET__LANE_WAY_DOWN: way_go_down(v, l); break;
-    case CARET__LANE_NARROW: narrow(l); break;
-    case CARET__LANE_LOCATE: locate(l); break;
-    case CARET__LANE_CHOOSE: choose(v, l); break;
-    case CARET__LANE_DOWN: go_down(v, l); break;
-    case CARET__LANE_ENDED: break;
-    }
-}
-
-static void begin(struct caret__view *v, struct caret__lane *lane, unsigned n)
-{
-    struct caret__way *way = caret__ways_root(v);
     uint32_t root = root_of(v);
     struct caret__at top = {.page = NULL};
-    bool going = way == NULL && caret__at_meet(v, root, &top) && root_of(v) == root;
+    bool going = caret__at_meet(v, root, &top) && root_of(v) == root;
 
-    for (unsigned i = 0; i < n; i++) {
-        lane[i].way = way;
-        lane[i].at = top;
-        lane[i].step = way != NULL ? CARET__LANE_ROOT : going ? CARET__LANE_NARROW : CARET__LANE_ENDED;
-        lane[i].depth = 0;
-        lane[i].met.page = NULL;
-        lane[i].there = false;
+    for (struct caret__lane *l = lane; l < end; l++) {
+        l->at = top;
+        l->step = going ? CARET__LANE_NARROW : CARET__LANE_ENDED;
     }
 }
 
 /* After all have ended. */
-static void learn(struct caret__view *v, const struct caret__lane *lane, unsigned n)
+static void learn(struct caret__view *v, const struct caret__lane *lane, const struct caret__lane *end)
 {
-    for (unsigned i = 0; i < n && v->ways != NULL; i++)
-        if (lane[i].met.page != NULL)
-            caret__ways_learn(v, &lane[i].met);
+    for (const struct caret__lane *l = lane; v->ways != NULL && l < end; l++)
+        if (l->met.page != NULL)
+            caret__ways_learn(v, &l->met);
 }
 
 void caret__seek_many(struct caret__view *v, struct caret__lane *lane, unsigned n)
 {
-    bool going = true;
+    struct caret__way *root = caret__ways_root(v);
+    struct caret__lane *end = lane + n;
 
-    begin(v, lane, n);
-    while (going) {
-        going = false;
-        for (unsigned i = 0; i < n; i++) {
-            go_on(v, &lane[i]);
-            going |= lane[i].step != CARET__LANE_ENDED;
-        }
+    for (struct caret__lane *l = lane; l < end; l++) {
+        l->depth = 0;
+        l->met.page = NULL;
+        l->there = false;
     }
-    learn(v, lane, n);
+    if (root != NULL) {
+        from_root(v, lane, end, root);
+        by_ways(v, lane, end);
+    } else {
+        begin(v, lane, end);
+    }
+    by_pages(v, lane, end);
+    learn(v, lane, end);
 }

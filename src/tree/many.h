@@ -4,6 +4,7 @@
 #ifndef CARET_TREE_MANY_H
 #define CARET_TREE_MANY_H
 
+#include "page/search.h"
 #include "tree/ways.h"
 
 #define CARET__LANES 16u /* a core has so many cache misses in flight, or a few less */
@@ -11,7 +12,6 @@
 /* What a lane does next; many.c tells what that is. */
 enum caret__lane_step {
     CARET__LANE_ENDED,
-    CARET__LANE_ROOT,
     CARET__LANE_WAY_CHOOSE,
     CARET__LANE_WAY_DOWN,
     CARET__LANE_NARROW,
@@ -24,10 +24,13 @@ enum caret__lane_step {
 struct caret__lane {
     const uint8_t *key;
     size_t len;
-    struct caret__at at;           /* where it is, or would be, if there: that was so at at.version */
+    struct caret__at at; /* where it is, or would be, if there: that was so at at.version */
+    const uint8_t *val;  /* the value that was there at that version, as its entry tells it */
+    uint16_t vlen;
+    bool run;
     struct caret__at met;          /* the first inner page that it has read; page NULL: none */
     struct caret__window window;   /* of the page it is at */
-    struct caret__way *way;        /* it is there instead; or NULL */
+    struct caret__way *way;        /* it is there instead */
     struct caret__way *next;       /* of the child, not yet looked at; or NULL */
     struct caret__way_place place; /* in the way */
     uint32_t *guess;               /* where the child is */

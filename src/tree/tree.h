@@ -141,17 +141,19 @@ static inline bool caret__at_meet(struct caret__view *v, uint32_t pgno, struct c
 {
     const struct caret__pte *pte = &v->pg->ptab[pgno];
 
-    at->pgno = pgno;
-    at->version = atomic_load_explicit(&pte->version, memory_order_acquire);
-    at->word = atomic_load_explicit(&pte->word, memory_order_acquire);
-    if (at->version > v->applied) {
+    uint64_t version = atomic_load_explicit(&pte->version, memory_order_acquire);
+    uint64_t word = atomic_load_explicit(&pte->word, memory_order_acquire);
+    if (caret__unlikely(version > v->applied)) {
         v->applied = atomic_load_explicit(v->pg->applied, memory_order_acquire);
-        if (at->version > v->applied)
+        if (version > v->applied)
             return false;
     }
-    if (at->word & CARET__PTE_OBSOLETE || !caret__bytes_known(v->pg, pgno, at->word))
+    if (word & CARET__PTE_OBSOLETE || !caret__bytes_known(v->pg, pgno, word))
         return false;
-    at->page = caret__page_at(v->pg, pgno, at->word);
+    at->pgno = pgno;
+    at->version = version;
+    at->word = word;
+    at->page = caret__page_at(v->pg, pgno, word);
     return true;
 }
 

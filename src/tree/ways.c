@@ -113,12 +113,12 @@ static unsigned common(const struct caret__page *p, unsigned n, uint8_t *prefix)
     return (unsigned)caret__common_prefix(prefix, len, last, last_len);
 }
 
-static uint32_t head_of(const struct caret__page *p, unsigned i, unsigned plen)
+static int32_t head_of(const struct caret__page *p, unsigned i, unsigned plen)
 {
     uint8_t key[CARET__KEY_MAX];
     unsigned len = caret__page_key(p, i, key);
 
-    return len > plen ? caret__key_head(key + plen, len - plen) : 0;
+    return caret__signed(len > plen ? caret__key_head(key + plen, len - plen) : 0);
 }
 
 /* What is read may be torn; false: it does not fit. */
@@ -133,14 +133,12 @@ static bool copy(struct caret__way *w, const struct caret__page *p)
     w->plen = (uint16_t)plen;
     w->level = caret__racy8(&p->level);
     memcpy(w->prefix, prefix, plen);
-    memset(w->group, 0xFF, sizeof w->group);
-    memset(w->hint, 0xFF, sizeof w->hint);
-    for (unsigned i = 0; i < n; i++)
-        w->group[i / CARET__BELOW].head[i % CARET__BELOW] = head_of(p, i, plen);
+    for (unsigned i = 0; i < CARET__WAY_MOST; i++)
+        w->group[i / CARET__BELOW].head[i % CARET__BELOW] = i < n ? head_of(p, i, plen) : INT32_MAX;
     for (unsigned i = 0; i <= n; i++)
         w->group[i / CARET__BELOW].child[i % CARET__BELOW] = caret__page_child(p, i);
-    for (unsigned i = 0; i + 1 < CARET__WAY_GROUPS; i++)
-        w->hint[i] = w->group[i].head[CARET__BELOW - 1];
+    for (unsigned i = 0; i < CARET__BELOW; i++)
+        w->hint[i] = i + 1 < CARET__WAY_GROUPS ? w->group[i].head[CARET__BELOW - 1] : INT32_MAX;
     return w->level != 0;
 }
 
@@ -247,10 +245,11 @@ void caret__ways_learn(struct caret__view *v, const struct caret__at *at)
     put(v, slot->way, at);
 }
 
-unsigned caret__way_find_slow(const struct caret__view *v, const struct caret__way *w, const uint8_t *key,
-                              size_t len)
+unsigned caret__way_find_slow(const struct caret__view *v, struct caret__way *w, const uint8_t *key,
+                              size_t len, struct caret__way_group **group)
 {
     unsigned i = caret__page_child_index(caret__page_at(v->pg, w->at.pgno, w->at.word), key, len);
 
-    return i <= w->count ? i : CARET__WAY_NOWHERE;
+    *group = &w->group[i / CARET__BELOW % CARET__WAY_GROUPS];
+    return i <= w->count ? i % CARET__BELOW : CARET__WAY_NOWHERE;
 }

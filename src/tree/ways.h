@@ -14,7 +14,7 @@
 /* Sixteen separators, in a line, the children before them, in the next, and guesses where these are, in the third: of a
  * leaf its place, as the page table has it; of an inner page the number of its way, from 1 on, or 0. */
 struct caret__way_group {
-    uint32_t head[CARET__BELOW];  /* UINT32_MAX after the last one */
+    int32_t head[CARET__BELOW];   /* as caret__signed() makes them; INT32_MAX after the last one */
     uint32_t child[CARET__BELOW]; /* page numbers */
     uint32_t guess[CARET__BELOW];
 };
@@ -26,11 +26,12 @@ struct caret__way {
     uint16_t count, plen;         /* separators; bytes of their prefix */
     uint8_t level;
     uint8_t prefix[CARET__WAY_PREFIX];
-    uint32_t hint[CARET__BELOW]; /* the last head of each group but the last */
+    int32_t hint[CARET__BELOW]; /* the last head of each group but the last */
     struct caret__way_group group[CARET__WAY_GROUPS];
 };
 _Static_assert(CARET__WAY_GROUPS <= CARET__BELOW + 1u, "a hint for each group but the last");
-_Static_assert(offsetof(struct caret__way, group) % 64 == 0 && sizeof(struct caret__way) % 64 == 0,
+_Static_assert(offsetof(struct caret__way, group) % 64 == 0 && offsetof(struct caret__way, hint) % 64 == 0 &&
+                   sizeof(struct caret__way) % 64 == 0,
                "in lines");
 
 /* seen: twice how often the page was met with that version; while it has a way, how often another wanted the slot. */
@@ -97,42 +98,45 @@ static inline bool caret__way_unchanged(const struct caret__view *v, const struc
 
 /* Where a search in a way goes on. */
 struct caret__way_place {
-    uint32_t head;  /* of the key after the prefix */
-    unsigned child; /* the first one of its group; or, told, that one */
-    bool told;      /* by the prefix alone */
+    struct caret__way_group *group;
+    int32_t head; /* of the key after the prefix */
+    int told;     /* which of the group it is, by the prefix alone; or -1 */
 };
 
 /* The first half of a search: which group; its children and guesses are asked for. */
 static inline __attribute__((always_inline)) struct caret__way_place
-caret__way_narrow(const struct caret__way *w, const uint8_t *key, size_t len)
+caret__way_narrow(struct caret__way *w, const uint8_t *key, size_t len)
 {
     unsigned plen = w->plen;
-    int c = plen != 0 ? caret__racy_cmp(w->prefix, key, plen < len ? plen : len) : 0;
 
-    if (caret__unlikely(c != 0 || len < plen))
-        return (struct caret__way_place){0, c < 0 ? w->count : 0, true};
-    uint32_t head = caret__key_head_behind(key + plen, len - plen, plen);
-    unsigned group = caret__below(w->hint, head);
-    const struct caret__way_group *g = &w->group[group];
+    if (caret__unlikely(len < plen || !caret__racy_same(w->prefix, key, plen, len))) {
+        int c = caret__racy_cmp(w->prefix, key, plen < len ? plen : len);
+        unsigned child = c < 0 ? w->count : 0;
+        return (struct caret__way_place){&w->group[child / CARET__BELOW], 0, (int)(child % CARET__BELOW)};
+    }
+    int32_t head = caret__signed(caret__key_head_behind(key + plen, len - plen, plen));
+    struct caret__way_group *g = &w->group[caret__below_in_line(w->hint, head)];
     __builtin_prefetch(g->child);
     __builtin_prefetch(g->guess);
-    return (struct caret__way_place){head, group * CARET__BELOW, false};
-}
-
-/* The second: which child's range holds the key; CARET__WAY_NOWHERE: the heads do not tell. */
-static inline __attribute__((always_inline)) unsigned caret__way_choose(const struct caret__way *w,
-                                                                        struct caret__way_place p)
-{
-    if (caret__unlikely(p.told))
-        return p.child;
-    const struct caret__way_group *g = &w->group[p.child / CARET__BELOW];
-    unsigned i = caret__below(g->head, p.head);
-    return caret__likely(g->head[i] != p.head) ? p.child + i : CARET__WAY_NOWHERE;
+    return (struct caret__way_place){g, head, -1};
 }
 
 /* The same by the page itself, to be validated; CARET__WAY_NOWHERE: torn, or damaged. */
-unsigned caret__way_find_slow(const struct caret__view *v, const struct caret__way *w, const uint8_t *key,
-                              size_t len);
+unsigned caret__way_find_slow(const struct caret__view *v, struct caret__way *w, const uint8_t *key,
+                              size_t len, struct caret__way_group **group);
+
+/* The second: which child of the group has a range that holds the key.  The last head of the group, or what comes after
+ * the last of all, is not below.  Where the heads do not tell, the page does. */
+static inline __attribute__((always_inline)) unsigned
+caret__way_choose(const struct caret__view *v, struct caret__way *w, struct caret__way_place p,
+                  const uint8_t *key, size_t len, struct caret__way_group **group)
+{
+    *group = p.group;
+    if (caret__unlikely(p.told >= 0))
+        return (unsigned)p.told;
+    unsigned i = caret__below_in_line(p.group->head, p.head);
+    return caret__likely(p.group->head[i] != p.head) ? i : caret__way_find_slow(v, w, key, len, group);
+}
 
 /* Have all of it come nearer, or stay near: what of it this search does not look at, the next one will, and the leaves
  * that come between would push it out of the second cache. */
@@ -209,14 +213,13 @@ caret__ways_lead(struct caret__view *v, const uint8_t *key, size_t len, struct c
     for (;;) {
         if (way->level == 1)
             caret__way_ask(way);
-        unsigned i = caret__way_choose(way, caret__way_narrow(way, key, len));
-        if (caret__unlikely(i == CARET__WAY_NOWHERE) &&
-            (i = caret__way_find_slow(v, way, key, len)) == CARET__WAY_NOWHERE)
+        struct caret__way_group *g;
+        unsigned i = caret__way_choose(v, way, caret__way_narrow(way, key, len), key, len, &g);
+        if (caret__unlikely(i == CARET__WAY_NOWHERE))
             return NULL;
-        struct caret__way_group *g = &way->group[i / CARET__BELOW];
-        uint32_t *guess = &g->guess[i % CARET__BELOW];
+        uint32_t *guess = &g->guess[i];
         struct caret__way *next = NULL;
-        page = g->child[i % CARET__BELOW];
+        page = g->child[i];
         const struct caret__page *leaf = NULL;
         if (way->level > 1)
             next = caret__way_below(ways, page, guess);
