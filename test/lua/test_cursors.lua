@@ -188,4 +188,5 @@ function TestCounted:test_counts_any_function()
     lu.assertErrorMsgContains("counted needs a function, not a table", caret.counted, {})
 end
 
+fixture.keeps_many_objects()
 fixture.run()

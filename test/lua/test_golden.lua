@@ -65,4 +65,6 @@ function TestGolden:test_one_of_format_2_whose_log_kills_ranges()
     holds_everything(unpacked(self.dir, "2-log.caret"), contents2)
 end
 
-require("fixture").run()
+local fixture = require "fixture"
+fixture.keeps_many_objects()
+fixture.run()

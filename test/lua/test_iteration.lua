@@ -504,4 +504,5 @@ function TestIteration:test_bad_arguments_of_iterators()
     lu.assertErrorMsgContains("number of levels", function() n:walk(0 / 0) end)
 end
 
+fixture.keeps_many_objects()
 fixture.run()

@@ -126,4 +126,5 @@ function TestLocks:test_other_processes_are_excluded()
     lu.assertTrue(m.k:grab(1)) -- it has ended
 end
 
+fixture.keeps_many_objects()
 fixture.run()

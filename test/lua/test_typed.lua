@@ -316,4 +316,5 @@ function TestTyped:test_what_is_refused()
     lu.assertEquals(n.__, {{1}, {1}})
 end
 
+fixture.keeps_many_objects()
 fixture.run()

@@ -231,4 +231,5 @@ function TestLong:test_random_calls()
     end
 end
 
+fixture.keeps_many_objects()
 fixture.run(function() require("yottadb.database").current():close() end)

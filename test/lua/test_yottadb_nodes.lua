@@ -364,4 +364,5 @@ function TestNodes:test_a_million_keys_would_leave_nothing()
     lu.assertTrue(keys() - before < 200000) -- its size changes by 100 KB at times, the keys would take 2 MB
 end
 
+fixture.keeps_many_objects()
 fixture.run(function() require("yottadb.database").current():close() end)

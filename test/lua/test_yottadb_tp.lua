@@ -307,6 +307,7 @@ function TestTp:test_the_module_caret_is_untouched()
     lu.assertEquals(other.node("^t", "a"):incr(), 2)
 end
 
+fixture.keeps_many_objects()
 fixture.run(function()
     for _, path in ipairs {another, short_log, fixture.path} do
         ydb.set("$ZGBLDIR", path)
