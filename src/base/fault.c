@@ -1,10 +1,12 @@
 /*
- * fault.c - the table of fault points that were hit, and the one that is armed.
+ * fault.c - the list of places that were hit, and the name that is armed.
  *
- * A name gets its place in the table at its first hit, by a compare-and-swap of
- * an empty slot; places are never given back.  Armed is one name and a countdown
- * of hits; whoever counts it from 1 to 0 acts.  No locks, so that points may
- * stand under any lock, and in a child that was forked at a bad moment.
+ * A place in the source counts its own hits, and is put at the head of the list by its
+ * first; it is never taken out. So a hit looks for nothing, and takes the same
+ * instructions each time but for the first. One name may stand at several places.
+ * Armed is one name and a countdown of hits; whoever counts it from 1 to 0 acts. No
+ * locks, so that points may stand under any lock, and in a child that was forked at a
+ * bad moment (at worst a place is not in the child's list, and still acts).
  */
 #include "base/fault.h"
 
@@ -16,15 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* More than there are points in the source; further names are not listed, but still act. */
-#define POINTS_MAX 256u
-
-struct point {
-    _Atomic(const char *) name;
-    _Atomic uint64_t hits;
-};
-
-static struct point points[POINTS_MAX];
+static _Atomic(struct caret__fault_place *) last_listed;
 static _Atomic uint64_t all_hits;
 
 static char armed_name[64]; /* written while countdown is 0 */
@@ -35,24 +29,6 @@ static atomic_bool environment_read;
 static bool same(const char *a, const char *b)
 {
     return a == b || strcmp(a, b) == 0;
-}
-
-/* The point of a name; `add` makes it if there is none. */
-static struct point *find(const char *name, bool add)
-{
-    for (unsigned i = 0; i < POINTS_MAX; i++) {
-        const char *have = atomic_load(&points[i].name);
-
-        if (have == NULL) {
-            if (!add)
-                return NULL;
-            if (atomic_compare_exchange_strong(&points[i].name, &have, name))
-                return &points[i];
-        }
-        if (same(have, name))
-            return &points[i];
-    }
-    return NULL;
 }
 
 void caret__fault_disarm(void)
@@ -118,50 +94,67 @@ static bool count_down(void)
     return false;
 }
 
-void caret__fault_hit(const char *name)
+static void enlist(struct caret__fault_place *place)
 {
-    struct point *point;
+    struct caret__fault_place *head = atomic_load(&last_listed);
 
+    if (atomic_exchange(&place->listed, true))
+        return;
+    do {
+        place->before = head;
+    } while (!atomic_compare_exchange_weak(&last_listed, &head, place));
+}
+
+void caret__fault_hit(struct caret__fault_place *place)
+{
     if (!atomic_load_explicit(&environment_read, memory_order_relaxed))
         arm_from_environment();
+    if (!atomic_load_explicit(&place->listed, memory_order_relaxed))
+        enlist(place);
     atomic_fetch_add_explicit(&all_hits, 1, memory_order_relaxed);
-    point = find(name, true);
-    if (point != NULL)
-        atomic_fetch_add_explicit(&point->hits, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&place->hits, 1, memory_order_relaxed);
     if (atomic_load(&countdown) == 0)
         return;
-    if ((same(armed_name, "*") || same(armed_name, name)) && count_down())
+    if ((same(armed_name, "*") || same(armed_name, place->name)) && count_down())
         kill(getpid(), atomic_load(&armed_action) == CARET__FAULT_STOP ? SIGSTOP : SIGKILL);
 }
 
 uint64_t caret__fault_hits(const char *name)
 {
-    struct point *point;
+    uint64_t sum = 0;
 
     if (same(name, "*"))
         return atomic_load(&all_hits);
-    point = find(name, false);
-    return point != NULL ? atomic_load(&point->hits) : 0;
+    for (struct caret__fault_place *p = atomic_load(&last_listed); p != NULL; p = p->before)
+        sum += same(p->name, name) ? atomic_load(&p->hits) : 0;
+    return sum;
 }
 
 void caret__fault_reset(void)
 {
     atomic_store(&all_hits, 0);
-    for (unsigned i = 0; i < POINTS_MAX; i++)
-        atomic_store(&points[i].hits, 0);
+    for (struct caret__fault_place *p = atomic_load(&last_listed); p != NULL; p = p->before)
+        atomic_store(&p->hits, 0);
+}
+
+/* Is it the first of its name that was listed? */
+static bool first_of_name(const struct caret__fault_place *place)
+{
+    for (const struct caret__fault_place *p = place->before; p != NULL; p = p->before)
+        if (same(p->name, place->name))
+            return false;
+    return true;
 }
 
 size_t caret__fault_names(const char *names[], size_t cap)
 {
-    size_t n = 0;
+    size_t n = 0, left;
 
-    for (; n < POINTS_MAX; n++) {
-        const char *name = atomic_load(&points[n].name);
-
-        if (name == NULL)
-            break;
-        if (n < cap)
-            names[n] = name;
-    }
+    for (struct caret__fault_place *p = atomic_load(&last_listed); p != NULL; p = p->before)
+        n += first_of_name(p);
+    left = n;
+    for (struct caret__fault_place *p = atomic_load(&last_listed); p != NULL && left > 0; p = p->before)
+        if (first_of_name(p) && --left < cap)
+            names[left] = p->name;
     return n;
 }

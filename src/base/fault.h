@@ -15,15 +15,29 @@
 #ifndef CARET_BASE_FAULT_H
 #define CARET_BASE_FAULT_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { CARET__FAULT_KILL = 0, CARET__FAULT_STOP = 1 };
 
+/* A place in the source where a name stands. */
+struct caret__fault_place {
+    const char *name;
+    _Atomic uint64_t hits;
+    atomic_bool listed;
+    struct caret__fault_place *before; /* listed before this one */
+};
+
 #ifdef CARET_FAULTS
-#define CARET_FAULT(name) caret__fault_hit("" name "")
+#define CARET_FAULT(text)                                                                                    \
+    do {                                                                                                     \
+        static struct caret__fault_place place_ = {.name = "" text ""};                                      \
+        caret__fault_hit(&place_);                                                                           \
+    } while (0)
 #else
-#define CARET_FAULT(name) ((void)0)
+#define CARET_FAULT(text) ((void)0)
 #endif
 
 /* A mistake that a test has asked for, to see whether another test would find it.  Never in release builds. */
@@ -35,7 +49,7 @@ enum { CARET__FAULT_KILL = 0, CARET__FAULT_STOP = 1 };
 int caret__fault_seeded(const char *name);
 void caret__fault_seed(const char *name); /* a literal; in this process and its children; NULL = none */
 
-void caret__fault_hit(const char *name);
+void caret__fault_hit(struct caret__fault_place *place);
 
 /* Act at the nth hit (1 = the next one) of `name` from now on.  Replaces what was armed. */
 void caret__fault_arm(const char *name, unsigned nth, int action);

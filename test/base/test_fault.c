@@ -42,6 +42,11 @@ static void three_rounds(void)
     }
 }
 
+static void elsewhere(void)
+{
+    CARET_FAULT("test_one");
+}
+
 static void die_at_third_two(void)
 {
     caret__fault_arm("test_two", 3, CARET__FAULT_KILL);
@@ -114,8 +119,10 @@ static void hits_and_names_are_counted_and_inherited(void **state)
     (void)state;
     assert_int_equal(caret__fault_names(names, 4), 0);
     three_rounds();
-    assert_int_equal(caret__fault_hits("test_one"), 3);
-    assert_int_equal(caret__fault_hits("*"), 6);
+    elsewhere(); /* one point, in two places */
+    assert_int_equal(caret__fault_hits("test_one"), 4);
+    assert_int_equal(caret__fault_hits("test_two"), 3);
+    assert_int_equal(caret__fault_hits("*"), 7);
     assert_int_equal(caret__fault_hits("test_none"), 0);
     assert_int_equal(caret__fault_names(names, 4), 2);
     assert_string_equal(names[0], "test_one");
