@@ -19,7 +19,7 @@ one()
     shift 2
     name="$model $*"
     case "$kind $model" in
-    "correct arena" | "correct snapshot" | long*) compile="${CC:-cc} -Og" ;;
+    "correct arena" | long*) compile="${CC:-cc} -Og" ;;
     "correct log") compile="${CC:-cc} -O1" ;;
     bug*) compile=$quick ;; # its search ends sooner than a compiler that optimises does
     *) compile="${CC:-cc} -O0" ;;
@@ -72,7 +72,7 @@ left_out='^long '
 [ "${CARET_MODEL-}" = all ] && left_out='^$'
 grep -v -e "$left_out" <<'END' | grep -e "${1-}" >"$work/runs"
 long arena -DREADER -DNC=2 -DCK=1 -DNS=2
-correct arena -DREADER -DNS=2 -DMAXD=0
+long arena -DREADER -DNS=2 -DMAXD=0
 long arena -DNC=2 -DNS=2 -DMAXD=2
 correct arena -DATONCE
 correct arena
@@ -89,7 +89,7 @@ correct log -DR=1
 correct log -DLONG=4 -DMAXD=0
 long log -DLONG=4 -DCK=1
 correct log -DLONG=3 -DNC=4 -DCK=1 -DMAXD=0
-correct snapshot
+long snapshot
 correct snapshot -DLOST -DNC=2
 long snapshot -DPS=2 -DSN=1 -DMAXD=0
 correct snapshot -DPS=2 -DSN=1 -DNC=2 -DCK=0
