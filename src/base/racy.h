@@ -105,8 +105,8 @@ static inline int caret__racy_cmp(const void *a, const void *b, size_t n)
 #endif
 
 /*
- * Are the n bytes the same?  From `before` on eight bytes can be read before the end of a, and from its beginning on
- * na of b: so that a few are compared by one word, without a branch for each number of them.
+ * Are the n bytes of a and b the same?  The eight bytes that end where a's end can be read, also those before a, and nb
+ * bytes from the beginning of b: so that a few are compared by one word, without a branch for each number of them.
  */
 static inline __attribute__((always_inline)) bool caret__racy_same(const uint8_t *a, const uint8_t *b,
                                                                    size_t n, size_t nb)
