@@ -65,7 +65,7 @@ static INLINE void locate(struct caret__lane *l)
 /* Step 4: is the key there? */
 static INLINE void arrive(const struct caret__view *v, struct caret__lane *l)
 {
-    struct caret__entry e;
+    struct caret__entry e = {.val = NULL}; /* which not every compiler sees is looked at only if found */
 
     l->at.pos = caret__page_find_located(l->at.page, &l->window, l->key, l->len, &l->at.found, &e);
     if (l->at.found) {
