@@ -37,6 +37,18 @@ M.more = more
 local calls = {extrinsic = true, external = true, ind = true}
 local globals = {global = true, naked = true}
 
+-- What a node consists of. $NAME of a global makes no reference to it: only what is within that counts.
+local function parts_of(node)
+    if not (node[1] == "fn" and node[2] == "NAME" and globals[node[3][1][1]]) then
+        return node
+    end
+    local parts = {unpack(node[3], 2)}
+    for i = 2, #node[3][1] do
+        table.insert(parts, i - 1, node[3][1][i])
+    end
+    return parts
+end
+
 local function any(node, kinds)
     if type(node) ~= "table" then
         return false
@@ -45,8 +57,9 @@ local function any(node, kinds)
     if kinds[op] or op == "fn" and (node[2] == "INCREMENT" or node[2] == "ZINCR") then
         return true
     end
-    for i = 1, #node do
-        if any(node[i], kinds) then
+    local parts = parts_of(node)
+    for i = 1, #parts do
+        if any(parts[i], kinds) then
             return true
         end
     end
@@ -67,14 +80,15 @@ end
 
 -- The references to globals of an expression, those of their subscripts and of what $SELECT may choose not.
 local function globals_of(node, list)
-    if type(node) ~= "table" or node[1] == "select" or node[1] == "fn" and node[2] == "NAME" then
+    if type(node) ~= "table" or node[1] == "select" then
         return list
     elseif globals[node[1]] then
         list[#list + 1] = node
         return list
     end
-    for i = 1, #node do
-        globals_of(node[i], list)
+    local parts = parts_of(node)
+    for i = 1, #parts do
+        globals_of(parts[i], list)
     end
     return list
 end
