@@ -105,8 +105,6 @@ static void saved(struct serve__shared *s, uint64_t after)
 
 static void tell(struct serve__worker *w, const struct waiting *e, caret_slice name, uint64_t dirty)
 {
-    if (e->class == SERVE__EVENT_FLUSHED)
-        atomic_fetch_add(&w->shared->flushes, 1);
     if (e->class == SERVE__EVENT_FLUSHED && e->db == UINT_MAX && *w->config.text[SERVE__CFG_save] != 0)
         saved(w->shared, dirty);
     for (int i = 0; i < SERVE__TELLS; i++)

@@ -122,7 +122,7 @@ struct serve__shared {
     struct serve__acl *acl;                /* admin/acl.h */
     struct serve__measures *measures;      /* admin/measure.h */
     struct caret_codec__latency *latency;  /* of each worker and command: admin/measure.h */
-    serve__counter tracked;                /* a bit of each worker whose clients track: meet/tracking.h */
+    serve__counter tracked;                /* a bit of each worker that is told of changes: meet/tracking.h */
     _Atomic uint32_t *access;              /* when keys were used: keys/access.h */
     serve__counter credit, pages;          /* of what was evicted, pages seen last: keys/evict.h */
     serve__counter peak;                   /* bytes in use, at most so far */
@@ -130,7 +130,6 @@ struct serve__shared {
     serve__counter tls_version;            /* counted up when certificates are to be read anew */
     unsigned char tls_keys[SERVE__TLS_KEY_BYTES]; /* of session tickets; under `lock`: tls/tls.h */
     serve__counter no_expire;                     /* 1: DEBUG SET-ACTIVE-EXPIRE 0 */
-    serve__counter flushes;                       /* how often all of a database was deleted */
     serve__counter no_cron;                       /* 1: DEBUG PAUSE-CRON 1 */
     serve__counter all_in_scripts;                /* 1: DEBUG SET-DISABLE-DENY-SCRIPTS 1 */
     serve__counter rated;                         /* when the last was taken of: */

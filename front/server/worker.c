@@ -257,14 +257,14 @@ void serve__worker_turn(struct serve__worker *w)
     if (w->held > 0)
         serve__ending_look(w);
     serve__mail_first(w);
-    if (w->stats->trackers > 0) /* before anything else is answered */
+    if (serve__tracking_listens(w)) /* before anything else is answered */
         serve__tracking_turn(w);
     wakes = serve__locks_turn(w, TICK);
     w->due = w->now + wakes < w->due ? w->now + wakes : w->due;
     serve__m_turn(w);
     for (int i = 0; i < n && handoffs == serve__handoffs(w); i++)
         source_ready(w, events[i].data.ptr, events[i].events);
-    if (handoffs == serve__handoffs(w) && w->stats->trackers > 0)
+    if (handoffs == serve__handoffs(w) && serve__tracking_listens(w))
         serve__tracking_turn(w);
     if (handoffs == serve__handoffs(w) && (w->ready != NULL || w->served != NULL))
         serve_ready(w);

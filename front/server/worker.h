@@ -69,10 +69,10 @@ struct serve__worker {
     uint64_t version;                 /* of the configuration that `config` was read from */
     const struct serve__user *limits; /* of the default user; NULL: it may do everything (admin/acl.h) */
     uint64_t acl_version, acl_loads;
-    struct serve__conn *serving;         /* the connection whose commands are being run */
-    uint64_t tracked, restarts, flushes; /* those of `shared`: what this worker knows of them */
-    uint64_t monitors;                   /* of all workers, at the start of the turn */
-    uint64_t stamp;                      /* when the last command of this batch ended: admin/measure.h */
+    struct serve__conn *serving; /* the connection whose commands are being run */
+    uint64_t tracked, restarts;  /* those of `shared`: what this worker knows of them */
+    uint64_t monitors;           /* of all workers, at the start of the turn */
+    uint64_t stamp;              /* when the last command of this batch ended: admin/measure.h */
     struct serve__config config;
     struct serve__shared *shared;
     struct serve__stats *stats; /* our row */

@@ -228,6 +228,24 @@ case("the table is bounded", function(c)
     closed(list)
 end)
 
+case("what is changed while nobody tracks is not told later; what is not is", function(c)
+    local list = trackers(3)
+    for i, one in ipairs(list) do
+        one("MGET", "a", "b", "own" .. i)
+        one("CLIENT", "TRACKING", "OFF")
+    end
+    c("SET", "a", "1")
+    for i, one in ipairs(list) do one("SET", "own" .. i, "1") end
+    is(c("INFO", "stats"):match("tracking_total_keys:(%d+)") + 0 >= 1, true)
+    for _, one in ipairs(list) do is(one("CLIENT", "TRACKING", "ON"), "OK") end
+    c("MSET", "a", "2", "own1", "2", "own2", "2", "own3", "2")
+    quiet(list)
+    c("SET", "b", "1") -- read before it was off, as in Redis
+    for _, one in ipairs(list) do is(one:read(), invalid("b")) end
+    closed(list)
+    is(c("INFO", "stats"):match("tracking_total_keys:(%d+)"), "0")
+end)
+
 case("FLUSHALL empties the table while nobody tracks", function(c)
     local list = trackers(3)
     for _, one in ipairs(list) do

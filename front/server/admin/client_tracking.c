@@ -116,16 +116,12 @@ static int check(struct serve__call *q, const struct asked *a)
     return a->bcast ? check_prefixes(q) : CARET_OK;
 }
 
-/* How many of our clients track; the bit of a worker that has some. */
+/* How many of our clients track. */
 static void count(struct serve__worker *w, int n)
 {
     serve__tracking_refresh(w);
     serve__add(&w->stats->trackers, (uint64_t)(int64_t)n);
-    if (w->stats->trackers > 0)
-        atomic_fetch_or(&w->shared->tracked, UINT64_C(1) << w->index);
-    else
-        atomic_fetch_and(&w->shared->tracked, ~(UINT64_C(1) << w->index));
-    serve__tracking_refresh(w);
+    serve__tracking_listen(w);
 }
 
 static void turn_off(struct serve__worker *w, struct serve__conn *c)
@@ -147,6 +143,7 @@ void serve__conn_gone_tracking(struct serve__worker *w, struct serve__conn *c)
         return;
     turn_off(w, c);
     serve__track_end(w, t);
+    serve__tracking_listen(w);
     free(t);
     c->tracking = NULL;
 }

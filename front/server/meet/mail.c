@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "server/meet/tracking.h"
+
 /* Bytes of a packet; how many are read in one turn; and before it: more than the kernel keeps in a box. */
 enum { PACKET = 32 * 1024, PACKETS = 64, PACKETS_FIRST = 1024 };
 
@@ -129,7 +131,7 @@ static void box_ready(struct serve__worker *w, struct serve__source *s)
 
 void serve__mail_first(struct serve__worker *w)
 {
-    if (w->stats->trackers > 0 || w->stats->monitors > 0)
+    if (serve__tracking_listens(w) || w->stats->monitors > 0)
         read_packets(w, PACKETS_FIRST);
 }
 

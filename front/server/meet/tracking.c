@@ -150,13 +150,19 @@ void serve__tracking_refresh(struct serve__worker *w)
     if (tracked != w->tracked)
         serve__interest(w, SERVE__TELL_TRACKING, tracked != 0 ? classes : 0);
     w->tracked = tracked;
-    if (restarts != w->restarts && w->stats->trackers > 0)
+    if (restarts != w->restarts && serve__tracking_listens(w))
         forget_all(w);
     w->restarts = restarts;
-    uint64_t flushes = atomic_load(&w->shared->flushes);
-    if (flushes != w->flushes && w->stats->trackers == 0) /* of which nobody told us */
-        serve__track_clear(w);
-    w->flushes = flushes;
+}
+
+void serve__tracking_listen(struct serve__worker *w)
+{
+    uint64_t bit = UINT64_C(1) << w->index;
+    if (w->stats->trackers > 0 || w->stats->tracked_keys > 0)
+        atomic_fetch_or(&w->shared->tracked, bit);
+    else
+        atomic_fetch_and(&w->shared->tracked, ~bit);
+    serve__tracking_refresh(w);
 }
 
 void serve__tracking_tell(struct serve__worker *w, unsigned class, const char *event, unsigned db,
@@ -170,7 +176,7 @@ void serve__tracking_tell(struct serve__worker *w, unsigned class, const char *e
     }
     bool all = class == SERVE__EVENT_FLUSHED;
     write_to(w, w->tracked, (struct note){all ? ALL : KEY, 0, 0}, name);
-    if (!(w->tracked >> w->index & 1))
+    if (!serve__tracking_listens(w))
         return;
     if (all)
         forget_all(w);
@@ -220,4 +226,6 @@ void serve__tracking_turn(struct serve__worker *w)
 {
     serve__prefixes_send(w);
     serve__track_limit(w);
+    if (w->stats->trackers == 0 && w->stats->tracked_keys == 0)
+        serve__tracking_listen(w);
 }

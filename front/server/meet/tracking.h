@@ -3,7 +3,8 @@
  *
  * Each worker remembers what its own clients have read (tracking_table.c) and which prefixes they want to hear of
  * (tracking_prefix.c).  Whoever changes a key tells, after the commit, its own clients and by letter (mail.h)
- * each worker whose bit in shared->tracked is set: that it has clients which track.
+ * each worker whose bit in shared->tracked is set: it has clients which track, or keys in its table.  What a client has
+ * read that tracks no more stays there until it is changed or the client ends, as the client may track again.
  *
  * No change may be missed:
  *
@@ -21,8 +22,6 @@
  *   tracking begins while others write     a writer looks at `tracked` after its commit.  A bit that it did not
  *                                          know when the change was made: that worker is told that all may have
  *                                          changed
- *   nobody tracks, and all is deleted      what is in the table, for clients that may track again, goes at the next
- *                                          turn, by shared->flushes: no letter comes
  *   a writer dies after its commit         its letter is lost: the supervisor has all workers forget all
  *   the reader's worker dies               its clients are cut with it
  *
@@ -93,10 +92,17 @@ void serve__prefixes_send(struct serve__worker *w);
 
 /* ------------------------------------------------------------ tracking.c */
 
-/* Called by the loop and by dispatch.  Others have begun or ended to track; a command has read keys (what a script
+/* Is this worker told of changes? */
+static inline bool serve__tracking_listens(const struct serve__worker *w)
+{
+    return w->tracked >> w->index & 1;
+}
+
+/* Called by the loop and by dispatch.  Others have begun or ended to track; one of ours has; a command has read keys (what a script
  * reads: as in Redis all keys that it was given count as read, and no others), has ended; the turn ends; after a
  * commit: was there somebody that had just begun? */
 void serve__tracking_refresh(struct serve__worker *w);
+void serve__tracking_listen(struct serve__worker *w);
 void serve__tracking_read(struct serve__call *q);
 void serve__tracking_after(struct serve__conn *c, const struct serve__command *cmd);
 void serve__tracking_turn(struct serve__worker *w);
