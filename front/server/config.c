@@ -75,34 +75,20 @@ void serve__config_init(struct serve__shared *s)
 
 /* ----------------------------------------------------------------- values */
 
-/* The same of maxmemory, which Redis reads without a sign: what does not fit is cut off. */
-static bool unsigned_memory(const char *text, uint64_t *n)
+bool serve__config_memory(const char *text, uint64_t *n)
 {
-    int64_t factor;
-    char unit[16];
-    size_t digits = strspn(text, "0123456789");
-    if (text[0] == '-' || snprintf(unit, sizeof unit, "1%s", text + digits) >= (int)sizeof unit ||
-        !serve__config_memory(unit, &factor))
-        return false;
-    *n = strtoull(text, NULL, 10) * (uint64_t)factor;
-    return true;
-}
-
-bool serve__config_memory(const char *text, int64_t *n)
-{
-    char *end;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
     static const struct {
         const char *unit;
-        int64_t factor;
+        uint64_t factor;
     } units[] = {{"", 1},        {"b", 1},        {"k", 1000},       {"kb", 1 << 10},
                  {"m", 1000000}, {"mb", 1 << 20}, {"g", 1000000000}, {"gb", 1 << 30}};
-    if ((*text != 0 && (*text < '0' || *text > '9')) || errno != 0)
-        return false;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcasecmp(end, units[i].unit) == 0)
-            return !__builtin_mul_overflow(value, units[i].factor, n);
+    const char *unit = text + strspn(text, "0123456789");
+    uint64_t value = strtoull(text, NULL, 10);
+    for (size_t i = 0; *text != '-' && i < sizeof units / sizeof *units; i++)
+        if (strcasecmp(unit, units[i].unit) == 0) {
+            *n = value * units[i].factor;
+            return true;
+        }
     return false;
 }
 
@@ -125,21 +111,22 @@ static int word_len(const char **choices, int64_t i)
     return *choices != NULL ? (int)strcspn(*choices, "|") : 0;
 }
 
-/* Words among "none|a|b", with spaces between: bit i - 1 for that at i.  -1: there is another one, or none at all. */
+/* Words among "none|a|b", with a space between: bit i - 1 for that at i.  -1: there is another one, or none at all. */
 static int64_t words(const char *choices, const char *text)
 {
-    int64_t bits = 0, n = 0;
-    for (text += strspn(text, " "); *text != 0; text += strspn(text, " "), n++) {
+    int64_t bits = 0;
+    for (;; text++) {
         char word[32];
-        int len = (int)strcspn(text, " ");
-        snprintf(word, sizeof word, "%.*s", len, text);
-        int64_t i = len < (int)sizeof word ? choice(choices, word) : -1;
+        size_t len = strcspn(text, " ");
+        snprintf(word, sizeof word, "%.*s", (int)len, text);
+        int64_t i = len > 0 && len < sizeof word ? choice(choices, word) : -1;
         if (i < 0)
             return -1;
         bits |= i > 0 ? INT64_C(1) << (i - 1) : 0;
         text += len;
+        if (*text == 0)
+            return bits;
     }
-    return n > 0 ? bits : -1;
 }
 
 static void words_text(const char *choices, int64_t bits, char *text)
@@ -176,18 +163,33 @@ static bool percentage(const char *text, int64_t *n)
            *n >= 0;
 }
 
-/* maxmemory-clients: bytes, or percents of maxmemory, which are kept as a number below 0. */
+/* maxmemory-clients: bytes, or percents of maxmemory, which are kept as a number below 0 (so 2^64 - 1 is one percent,
+ * as in Redis). */
 static const char *bytes_or_percent(const char *text, int64_t *n)
 {
     uint64_t bytes;
-    if (serve__config_memory(text, n))
-        return NULL;
-    if (!percentage(text, n))
-        return unsigned_memory(text, &bytes) ? "argument must be less than 2^63"
-                                             : "argument must be a memory or percent value";
-    if (*n > 100)
-        return "percentage argument must be less or equal to 100";
-    *n = -*n;
+    if (serve__config_memory(text, &bytes))
+        *n = (int64_t)bytes;
+    else if (percentage(text, n))
+        *n = -*n;
+    else
+        return "argument must be a memory or percent value";
+    return *n < -100 ? "percentage argument must be less or equal to 100" : NULL;
+}
+
+/* Is 2^63 and more a size of it? */
+static bool is_unsigned(int i)
+{
+    return i == SERVE__CFG_maxmemory || i == SERVE__CFG_cluster_link_sendbuf_limit;
+}
+
+/* A size; of what is not a number of 63 bits n is -1, or the greatest. */
+static const char *bytes_of(int i, const char *text, int64_t *n)
+{
+    uint64_t bytes;
+    if (!serve__config_memory(text, &bytes))
+        return "argument must be a memory value";
+    *n = bytes <= INT64_MAX ? (int64_t)bytes : is_unsigned(i) ? INT64_MAX : -1;
     return NULL;
 }
 
@@ -210,9 +212,12 @@ static const char *saves_or_not(int64_t bits)
 static const char *value_of(const struct parameter *p, const char *text, int64_t *n)
 {
     static char error[128];
+    const char *wrong;
     *n = 0;
     switch (p->kind) {
     case SERVE__KIND_TEXT:
+    case SERVE__KIND_HOST:
+    case SERVE__KIND_TITLE:
     case SERVE__KIND_LIMITS:
     case SERVE__KIND_SAVES:
     case SERVE__KIND_ADJUSTMENTS:
@@ -226,20 +231,10 @@ static const char *value_of(const struct parameter *p, const char *text, int64_t
         return *n || strcasecmp(text, "no") == 0 ? NULL : "argument must be 'yes' or 'no'";
     case SERVE__KIND_ENUM: *n = choice(p->choices, text); return *n >= 0 ? NULL : one_of(p->choices);
     case SERVE__KIND_MEMORY:
-        if (p == &table[SERVE__CFG_maxmemory]) {
-            uint64_t bytes = 0;
-            bool fine = unsigned_memory(text, &bytes);
-            *n = bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
-            return fine ? NULL : "argument must be a memory value";
-        }
         if (p == &table[SERVE__CFG_maxmemory_clients])
             return bytes_or_percent(text, n);
-        if (!serve__config_memory(text, n)) {
-            uint64_t bytes;
-            if (!unsigned_memory(text, &bytes))
-                return "argument must be a memory value";
-            *n = -1; /* it is one, but too large */
-        }
+        if ((wrong = bytes_of((int)(p - table), text, n)) != NULL)
+            return wrong;
         break;
     case SERVE__KIND_INTEGER:
         if (!serve__read_integer(&(caret_slice){text, strlen(text)}, n))
@@ -259,12 +254,15 @@ static const char *value_of(const struct parameter *p, const char *text, int64_t
     return error;
 }
 
-static const char *normal(const struct parameter *p, char *text, const char *old)
+static const char *normal(const struct serve__shared *s, int i, char *text)
 {
-    switch (p->kind) {
+    const char *old = s->config[i];
+    switch (table[i].kind) {
     case SERVE__KIND_EVENTS: return serve__events_text(text, old);
     case SERVE__KIND_LIMITS: return serve__limits_text(text, old);
     case SERVE__KIND_SAVES: return serve__saves_text(text, old);
+    case SERVE__KIND_HOST: return serve__host_text(text, old);
+    case SERVE__KIND_TITLE: return serve__title_wrong(text, s->config[SERVE__CFG_unixsocket]);
     case SERVE__KIND_PERCENTILES: return serve__percentiles_text(text, old);
     case SERVE__KIND_ADJUSTMENTS: return serve__adjustments_text(text, old);
     default: return NULL;
@@ -301,9 +299,11 @@ static void canonical(int i, char *text, int64_t n)
     const struct parameter *p = &table[i];
     const char *choices = p->choices;
     uint64_t bytes;
-    if (i == SERVE__CFG_maxmemory && unsigned_memory(text, &bytes))
+    if (is_unsigned(i) && serve__config_memory(text, &bytes))
         snprintf(text, SERVE__CONFIG_BYTES, "%" PRIu64, bytes);
-    else if (p->kind == SERVE__KIND_INTEGER || (p->kind == SERVE__KIND_MEMORY && strchr(text, '%') == NULL))
+    else if (i == SERVE__CFG_maxmemory_clients && n < 0)
+        snprintf(text, SERVE__CONFIG_BYTES, "%" PRId64 "%%", -n);
+    else if (p->kind == SERVE__KIND_INTEGER || p->kind == SERVE__KIND_MEMORY)
         snprintf(text, SERVE__CONFIG_BYTES, "%" PRId64, bounded(i, n));
     else if (p->kind == SERVE__KIND_OCTAL)
         snprintf(text, SERVE__CONFIG_BYTES, "%" PRIo64, n);
@@ -328,7 +328,7 @@ const char *serve__config_set(struct serve__shared *s, int i, const char *value,
         return "argument is too long";
     memcpy(text, value, len);
     text[len] = 0;
-    const char *wrong = normal(p, text, s->config[i]);
+    const char *wrong = normal(s, i, text);
     if (wrong == NULL)
         wrong = value_of(p, text, &n);
     if (wrong != NULL)

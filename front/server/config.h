@@ -29,6 +29,8 @@ enum serve__config_kind {
     SERVE__KIND_OCTAL,
     SERVE__KIND_MEMORY,
     SERVE__KIND_TEXT,
+    SERVE__KIND_HOST,
+    SERVE__KIND_TITLE,
     SERVE__KIND_ENUM,
     SERVE__KIND_WORDS, /* any of some words; the first stands for none of the others */
     SERVE__KIND_EVENTS,
@@ -52,8 +54,8 @@ struct serve__config {
     struct serve__limit limit[2]; /* of ordinary clients, of those that listen */
 };
 
-/* "10", "1k", "1kb", "2Gb": bytes. */
-bool serve__config_memory(const char *text, int64_t *n);
+/* "10", "1k", "1kb", "2Gb": bytes, of which 64 bits are kept, as Redis does.  Nothing, or a unit alone, is 0. */
+bool serve__config_memory(const char *text, uint64_t *n);
 
 /* The defaults, into shared memory. */
 void serve__config_init(struct serve__shared *s);

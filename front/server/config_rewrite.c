@@ -131,15 +131,15 @@ static void put(struct rewrite *r, int what, bool must, struct serve__buffer *b)
 
 /* ------------------------------------------------------------------- values */
 
-static void add_memory(struct serve__buffer *b, int64_t n)
+static void add_memory(struct serve__buffer *b, uint64_t n)
 {
     static const char *const units[] = {"gb", "mb", "kb"};
     for (int i = 0, bits = 30; i < 3; i++, bits -= 10)
-        if (n != 0 && n % (INT64_C(1) << bits) == 0) {
-            serve__buffer_print(b, "%" PRId64 "%s", n >> bits, units[i]);
+        if (n != 0 && n % (UINT64_C(1) << bits) == 0) {
+            serve__buffer_print(b, "%" PRIu64 "%s", n >> bits, units[i]);
             return;
         }
-    serve__buffer_print(b, "%" PRId64, n);
+    serve__buffer_print(b, "%" PRIu64, n);
 }
 
 static void add_quoted(struct serve__buffer *b, const char *text)
@@ -173,12 +173,17 @@ static bool may_be_empty(int i)
            i == SERVE__CFG_proc_title_template;
 }
 
+static bool is_text(enum serve__config_kind kind)
+{
+    return kind == SERVE__KIND_TEXT || kind == SERVE__KIND_HOST || kind == SERVE__KIND_TITLE;
+}
+
 static void add_value(struct serve__buffer *b, int i, const char *value)
 {
     enum serve__config_kind kind = serve__config_kind(i);
     if (kind == SERVE__KIND_MEMORY && strchr(value, '%') == NULL)
-        add_memory(b, strtoll(value, NULL, 10));
-    else if ((kind == SERVE__KIND_TEXT && !is_bare(i)) || kind == SERVE__KIND_EVENTS)
+        add_memory(b, strtoull(value, NULL, 10));
+    else if ((is_text(kind) && !is_bare(i)) || kind == SERVE__KIND_EVENTS)
         add_quoted(b, value);
     else
         serve__buffer_print(b, "%s", kind == SERVE__KIND_PERCENTILES && *value == 0 ? "\"\"" : value);
@@ -186,7 +191,7 @@ static void add_value(struct serve__buffer *b, int i, const char *value)
 
 static void put_plain(struct rewrite *r, int i, const char *value, struct serve__buffer *b)
 {
-    if (*value == 0 && serve__config_kind(i) == SERVE__KIND_TEXT && !may_be_empty(i))
+    if (*value == 0 && is_text(serve__config_kind(i)) && !may_be_empty(i))
         return;
     serve__buffer_print(b, "%s ", serve__config_name(i));
     add_value(b, i, value);

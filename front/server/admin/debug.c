@@ -200,7 +200,7 @@ static int die(struct serve__call *q)
 static int packed_threshold(struct serve__call *q)
 {
     char text[32];
-    int64_t bytes;
+    uint64_t bytes;
     snprintf(text, sizeof text, "%.*s", (int)q->argv[2].len, q->argv[2].data);
     if (!serve__config_memory(text, &bytes) || bytes > UINT32_MAX)
         return serve__fail(q, "ERR argument must be a memory value bigger than 1 and smaller than 4gb");

@@ -98,9 +98,9 @@ static inline bool serve__tracking_listens(const struct serve__worker *w)
     return w->tracked >> w->index & 1;
 }
 
-/* Called by the loop and by dispatch.  Others have begun or ended to track; one of ours has; a command has read keys (what a script
- * reads: as in Redis all keys that it was given count as read, and no others), has ended; the turn ends; after a
- * commit: was there somebody that had just begun? */
+/* Called by the loop and by dispatch.  Others have begun or ended to track; one of ours has, or the table is empty; a
+ * command has read keys (what a script reads: as in Redis all keys that it was given count as read, and no others), has
+ * ended; the turn ends; after a commit: was there somebody that had just begun? */
 void serve__tracking_refresh(struct serve__worker *w);
 void serve__tracking_listen(struct serve__worker *w);
 void serve__tracking_read(struct serve__call *q);
