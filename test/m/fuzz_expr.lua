@@ -233,7 +233,7 @@ local function known(text, theirs, mine)
     local all = effect or text:find("$S(", 1, true) or text:find("@", 1, true)
     if all and text:find "[&!]" then return true end
     if text:find "1E20" and text:find("*", 1, true) then return true end
-    if theirs == "E NUMOFLOW" and mine:find "^V" and text:find "[?%[%]=]" then return true end -- of constants
+    if mine == "E NUMOFLOW" and text:find '%-[-+]*[("]' then return true end -- of a constant, wrong there
     if effect and text:find "^s R=s,$p%(R,n" then return true end -- ours is evaluated from left to right
     return text:find "$e%(R,%-1" or text:find "#[%(+]*[%d.$]" or (text:find "^s x%(" and mine:find '^V "k')
 end

@@ -21,7 +21,7 @@ end
 -- A tree as text; what tells places is left out.
 local places = {
     col = true, stop = true, calls = true, unblocked = true, text = true, starts = true, line = true,
-    errors = true, labels = true,
+    errors = true, labels = true, known = true,
 }
 
 local function tree(v)

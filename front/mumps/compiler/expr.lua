@@ -2,6 +2,7 @@
 --
 -- M has no precedence: operators apply from left to right.  Parentheses leave no node.
 
+local fold = require "mumps.compiler.fold"
 local lex = require "mumps.compiler.lex"
 local words = require "mumps.compiler.words"
 
@@ -10,9 +11,16 @@ local expr = {}
 local byte, sub, find, gmatch, upper = string.byte, string.sub, string.find, string.gmatch, string.upper
 local fail, soft, enter, leave, name = lex.fail, lex.soft, lex.enter, lex.leave, lex.name
 local lex_text, lex_number, mark = lex.text, lex.number, lex.mark
+local fold_binary, fold_match = fold.binary, fold.match
 local MOST_SUBSCRIPTS, MOST_ACTUALS = 31, 32
 
-local parse, atom
+local parse, chain, atom
+
+-- What is wrong with constants of the expression that ends before p.
+local function check(s, node, p)
+    if node.wrong then fail(node.wrong, fold.column(node.wrong, s, p)) end
+    return node, p
+end
 
 -- After `(`: the values up to `)`, and the byte after it.
 local function subscripts(s, p)
@@ -78,7 +86,7 @@ end
 local function indirection(s, p, lists)
     local node, list
     enter(p)
-    node, p = atom(s, p + 1)
+    node, p = check(s, atom(s, p + 1))
     leave()
     if byte(s, p) == 64 then
         if byte(s, p + 1) ~= 40 then fail("LPARENMISSING", p + 1) end
@@ -271,7 +279,7 @@ end
 local function group(s, p)
     local node
     enter(p)
-    node, p = parse(s, p + 1)
+    node, p = chain(s, p + 1)
     leave()
     if byte(s, p) ~= 41 then fail("RPARENMISSING", p) end
     return node, p + 1
@@ -284,7 +292,7 @@ local function unary(s, p)
     enter(p)
     node, p = atom(s, p + 1)
     leave()
-    return { "un", op, node }, p
+    return fold.unary { "un", op, node }, p
 end
 
 -- What begins with which byte.
@@ -339,11 +347,11 @@ local function pattern(s, p, left, negated)
     if byte(s, p) == 64 then
         local value
         value, p = atom(s, p + 1)
-        return { "match", left, { "ind", value }, negated }, p
+        return fold_match { "match", left, { "ind", value }, negated }, p
     end
     local to, wrong, where = require("mumps.values.pattern").scan(s, p)
     if not to then fail(wrong, where or p) end
-    return { "match", left, { "pat", sub(s, p, to - 1) }, negated }, to
+    return fold_match { "match", left, { "pat", sub(s, p, to - 1) }, negated }, to
 end
 
 local operators = {
@@ -356,7 +364,7 @@ local negated = { [33] = "'!", [38] = "'&", [60] = "'<", [61] = "'=", [62] = "'>
 local function binary(op, s, p, left)
     local value
     value, p = right(s, p)
-    return { "bin", op, left, value }, p
+    return fold_binary { "bin", op, left, value }, p
 end
 
 -- < and >; with = after them they are '> and '<.
@@ -387,8 +395,8 @@ local function longer(b, s, p, left)
     return binary("']", s, p + 2, left)
 end
 
--- A whole expression.
-function parse(s, p)
+-- What is within parentheses: operands with operators between them.
+function chain(s, p)
     local left, more
     left, p = atom(s, p)
     while true do
@@ -399,13 +407,18 @@ function parse(s, p)
             if not rule then fail(byte(s, p + 1) == 58 and "EXPR" or "RHMISSING", p + 1) end
             if is_sign[byte(s, p + 1)] then after_signs(s, p + 1) end
             more, p = rule(s, p + 1)
-            left = { "bin", op, left, more }
+            left = fold_binary { "bin", op, left, more }
         else
             more, p = longer(b, s, p, left)
             if not more then return left, p end
             left = more
         end
     end
+end
+
+-- A whole expression.
+function parse(s, p)
+    return check(s, chain(s, p))
 end
 
 expr.parse = parse

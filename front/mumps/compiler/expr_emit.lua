@@ -3,6 +3,7 @@
 -- Lua evaluates the arguments of a call from left to right, and each operator is a call, so the order is M's.
 -- value(k, node) gives a value of M, cond(k, node) a Lua boolean; k is the chunk (names.lua) being written.
 
+local fold = require "mumps.compiler.fold"
 local names = require "mumps.compiler.names"
 local format, concat, byte = string.format, table.concat, string.byte
 local quote = names.quote
@@ -426,6 +427,11 @@ emit["svn"] = function(k, node)
     return k:h("sv_" .. node[2]) .. "()"
 end
 
+-- A condition, which decides of a command or a choice: a constant alone need not be a number.
+function M.cond(k, node)
+    return fold.is_true(node) and "true" or cond(k, node)
+end
+
 emit["select"] = function(k, node)
     local out = {}
     for _, pair in ipairs(node[2]) do
@@ -433,7 +439,7 @@ emit["select"] = function(k, node)
             out[#out + 1] = value(k, pair[2])
             return "(" .. concat(out, " or ") .. ")"
         end
-        out[#out + 1] = format("%s and %s", cond(k, pair[1]), value(k, pair[2]))
+        out[#out + 1] = format("%s and %s", M.cond(k, pair[1]), value(k, pair[2]))
     end
     return format("(%s or %s())", concat(out, " or "), k:h("select_false"))
 end
@@ -594,14 +600,14 @@ end
 
 value, cond, number = counted(plain_value), counted(plain_cond), counted(plain_number)
 
-M.value, M.cond, M.number, M.emit = value, cond, number, emit
+M.value, M.number, M.emit = value, number, emit
 M.quote = quote
 
 -- text, which is done if the condition of the command holds.
 function M.when(k, cmd, text)
     local outer = k.literal
     k.literal = outer or cmd.literal
-    text = format("if %s then %s end ", cond(k, cmd.pc), text)
+    text = format("if %s then %s end ", M.cond(k, cmd.pc), text)
     k.literal = outer
     return text
 end

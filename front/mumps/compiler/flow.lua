@@ -13,6 +13,7 @@
 local commands = require "mumps.compiler.cmd_emit"
 local errors = require "mumps.runtime.error"
 local expr = require "mumps.compiler.expr_emit"
+local fold = require "mumps.compiler.fold"
 local loops = require "mumps.compiler.for_emit"
 local names = require "mumps.compiler.names"
 local sets = require "mumps.compiler.set_emit"
@@ -41,7 +42,7 @@ local function dead_error(args, cmds)
     local last = cmds[#cmds]
     if last[1] ~= "ERROR" then return nil end
     for _, arg in ipairs(args) do
-        if arg[1] == "const" and not truth(arg[2]) then return last end
+        if arg[1] == "const" and not fold.is_true(arg) and not truth(arg[2]) then return last end
     end
 end
 

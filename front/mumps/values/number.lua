@@ -93,22 +93,31 @@ end
 
 local ADD, SUB, MUL, DIV, IDIV, MOD, POW = 0, 1, 2, 3, 4, 5, 6
 
-local function exact(op, a, b)
-    local code
+local function compute(op, a, b)
     if type(a) == "number" then
-        if type(b) == "number" then
-            code = arithmetic(op, a, nil, 0, b, nil, 0, out)
-        else
-            code = arithmetic(op, a, nil, 0, 0, b, #b, out)
-        end
+        if type(b) == "number" then return arithmetic(op, a, nil, 0, b, nil, 0, out) end
+        return arithmetic(op, a, nil, 0, 0, b, #b, out)
     elseif type(b) == "number" then
-        code = arithmetic(op, 0, a, #a, b, nil, 0, out)
-    else
-        code = arithmetic(op, 0, a, #a, 0, b, #b, out)
+        return arithmetic(op, 0, a, #a, b, nil, 0, out)
     end
-    return result(code)
+    return arithmetic(op, 0, a, #a, 0, b, #b, out)
+end
+
+local function exact(op, a, b)
+    return result(compute(op, a, b))
 end
 N.exact = exact
+
+local of_sign = {
+    ["+"] = ADD, ["-"] = SUB, ["*"] = MUL, ["/"] = DIV, ["\\"] = IDIV, ["#"] = MOD, ["**"] = POW,
+}
+
+-- What the arithmetic operator of that sign gives: nil and the error, where it is one.
+function N.try(sign, a, b)
+    local code = compute(of_sign[sign], a, b)
+    if code < 0 then return nil, troubles[code] end
+    return result(code)
+end
 
 -- Of two values, of which one is text: both as integers, or NaN.
 local function number_of(v)
