@@ -56,10 +56,9 @@ check_format()
         echo "SKIP clang-format 14 is not installed"
         return
     fi
-    c_files | while read -r file; do
-        "$formatter" --style=file --dry-run "$file" 2>&1 |
-            sed -n 's/^\(.*:[0-9]*\):[0-9]*: warning: code should be clang-formatted.*/\1: not as clang-format writes it/p'
-    done | sort -u
+    c_files | xargs -n 40 -P 2 "$formatter" --style=file --dry-run 2>&1 |
+        sed -n 's/^\(.*:[0-9]*\):[0-9]*: warning: code should be clang-formatted.*/\1: not as clang-format writes it/p' |
+        sort -u
 }
 
 # Layers use only what is below them; binding, tool and benchmarks only the public header, and what `layers` says.
@@ -173,9 +172,8 @@ check_prefixes()
 # A descriptor that is kept is asked about before each use: its number is for shm/file.c alone.
 check_descriptors()
 {
-    c_files | grep -v '^src/shm/file\.[ch]$' | while read -r file; do
-        grep -nE '(\.|->)unasked\b' "$file" | sed "s|^\([0-9]*\):.*|$file:\1: a number that nobody asked about: caret__fd()|"
-    done
+    c_files | grep -v '^src/shm/file\.[ch]$' | xargs grep -nE '(\.|->)unasked\b' /dev/null |
+        sed 's|^\([^:]*:[0-9]*\):.*|\1: a number that nobody asked about: caret__fd()|'
 }
 
 # #ifndef CARET_..._H first, used once.
@@ -220,27 +218,23 @@ check_length()
 # No tabs (but in makefiles), no trailing white space, no CR, a newline at the end.
 check_whitespace()
 {
+    # libyottadb.h has tabs, by which its clients find the constants; test/m/conf has what M programs print.
+    grep -vE '^(include/yottadb/libyottadb\.h|test/m/conf/.*\.list|test/fuzz/corpus/.*|.*\.(png|bin|gz|caret))$' "$scratch/files" |
+        tee "$scratch/texts" | xargs awk '
+        /\t/ && FILENAME !~ /(^|\/)(Makefile|rules)$/ { print FILENAME ":" FNR ": tab" }
+        /[ \t]$/ { print FILENAME ":" FNR ": trailing white space" }
+        /\r/ { print FILENAME ":" FNR ": carriage return" }'
+    # of a last line that ends, and of an empty file, nothing remains
     while read -r file; do
-        # libyottadb.h has tabs, by which its clients find the constants.
-        case $file in include/yottadb/libyottadb.h) continue ;; esac
-        case $file in test/m/conf/*.list) continue ;; esac # what M programs print
-        case $file in *.png | *.bin | *.gz | *.caret | test/fuzz/corpus/*) continue ;; esac
-        awk -v file="$file" '
-        /\t/ && file !~ /(^|\/)(Makefile|rules)$/ { print file ":" FNR ": tab" }
-        /[ \t]$/ { print file ":" FNR ": trailing white space" }
-        /\r/ { print file ":" FNR ": carriage return" }' "$file"
-        [ -s "$file" ] && [ "$(tail -c 1 "$file" | od -An -tx1 | tr -d ' ')" != 0a ] &&
-            echo "$file:$(wc -l <"$file"): no newline at the end"
-    done <"$scratch/files"
+        [ -n "$(tail -c 1 "$file")" ] && echo "$file:$(wc -l <"$file"): no newline at the end"
+    done <"$scratch/texts"
 }
 
 # Nothing that is true on one machine only.
 check_paths()
 {
-    while read -r file; do
-        grep -InE '(^|[^A-Za-z0-9_.~])/(work|root|home|Users)(/|[^A-Za-z0-9_]|$)' "$file" /dev/null |
-            sed 's/^\([^:]*:[0-9]*\):.*/\1: path of one machine/'
-    done <"$scratch/files"
+    xargs grep -InE '(^|[^A-Za-z0-9_.~])/(work|root|home|Users)(/|[^A-Za-z0-9_]|$)' /dev/null <"$scratch/files" |
+        sed 's/^\([^:]*:[0-9]*\):.*/\1: path of one machine/'
 }
 
 check_lua()
