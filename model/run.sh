@@ -74,28 +74,31 @@ grep -v -e "$left_out" <<'END' | grep -e "${1-}" >"$work/runs"
 long arena -DREADER -DNC=2 -DCK=1 -DNS=2
 long arena -DREADER -DNS=2 -DMAXD=0
 long arena -DNC=2 -DNS=2 -DMAXD=2
-correct arena -DATONCE
+long arena -DATONCE
+long commit -DREADER -DSTOPPED -DREUSE
+long commit -DROTX -DSTOPPED -DREUSE
+long commit -DRWTX -DSTOPPED -DREUSE
+long log -DCRASH=2 -DCK=1
+long log -DLONG=4 -DCK=1
+long log -DLONG=3 -DNC=4 -DCK=1 -DMAXD=0
+long snapshot
+long snapshot -DLOST -DNC=2
+long snapshot -DPS=2 -DSN=1 -DMAXD=0
+long parallel -DRWTX
+long parallel -DREADER
+long await -DMAXD=2
+long handoff -DRUNS=5
+long line -DNET
 correct arena
-correct commit -DREADER -DSTOPPED -DREUSE
-correct commit -DROTX -DSTOPPED -DREUSE
-correct commit -DRWTX -DSTOPPED -DREUSE
 correct commit -DREADER
 correct commit -DROTX
 correct commit -DRWTX
 correct commit -DRANGE
-correct log -DCRASH=2 -DCK=1
 correct log
 correct log -DR=1
 correct log -DLONG=4 -DMAXD=0
-long log -DLONG=4 -DCK=1
-correct log -DLONG=3 -DNC=4 -DCK=1 -DMAXD=0
-long snapshot
-correct snapshot -DLOST -DNC=2
-long snapshot -DPS=2 -DSN=1 -DMAXD=0
 correct snapshot -DPS=2 -DSN=1 -DNC=2 -DCK=0
 correct archive
-correct parallel -DRWTX
-correct parallel -DREADER
 correct parallel -DREADER -DAROUND -DMAXD=0
 correct parallel -DSTRUCTURE
 correct parallel -DMAXD=2
@@ -103,13 +106,10 @@ correct locks -DMAXD=2
 correct locks -DMAXD=0
 correct await -DMAXD=0
 correct await
-long await -DMAXD=2
 correct handoff
 correct handoff -DMACHINE
-long handoff -DRUNS=5
 correct line
 correct line -DNET -DKILLS=2 -DBEGINS=1
-long line -DNET
 bug arena -DBUG=1 -DREADER -DNC=2 -DCK=1 -DNS=2
 bug arena -DBUG=2 -DREADER -DNS=2 -DMAXD=0
 bug arena -DBUG=3 -DREADER -DNS=2 -DMAXD=0
