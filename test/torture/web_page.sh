@@ -1,5 +1,6 @@
 #!/bin/sh
-# The long form of test/run/web_page.sh: thousands of frames of scrolling, and a day of looking as 10,000 refreshes. The
+# The long form of test/run/web_page.sh: every form and state before a reader of screens, every
+# view by keys alone, several windows, thousands of frames of scrolling, and a day of looking as 10,000 refreshes. The
 # release build is used, as figures of speed are told.
 cd "$CARET_SOURCE" || exit 1
 cmake --preset release >/dev/null && cmake --build build --target caret_tool >/dev/null || exit 1
