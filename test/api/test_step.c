@@ -21,7 +21,7 @@
 #include "log/writer.h"
 #include "stopped.h"
 
-#define SOME     24u /* kills in each commit, unless CARET_STEP says otherwise */
+#define SOME     12u /* kills in each commit, unless CARET_STEP says otherwise */
 #define BEHIND   8u  /* instructions after the unlocking */
 #define NEVER    UINT32_MAX
 #define TID_MASK 0x3fffffffu

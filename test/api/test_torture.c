@@ -35,7 +35,7 @@
 #if defined(__SANITIZE_ADDRESS__)
 #define KILLS 50u /* a sanitizer takes longer */
 #else
-#define KILLS 100u
+#define KILLS 60u
 #endif
 
 static unsigned kills = KILLS, operations = 10; /* operations: of the oracle, in a round */
