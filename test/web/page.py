@@ -15,6 +15,7 @@ PAGE = os.path.join(os.environ["CARET_SOURCE"], "front", "web", "page")
 SIZES = [(360, 740), (1200, 800), (2560, 1440), (3840, 2160)]
 VIEWS = ["tree", "live", "locks", "space", "log", "console", "3n1"]
 MANY = 1000000
+when_long = unittest.skipUnless(LONG, "takes long: make torture")
 TWIGS = 1257  # of the sequences of the numbers up to 600, each number once, without 1
 
 # In a row they are one line, and what turns the direction of text turns nothing.
@@ -143,6 +144,7 @@ class Looks(Case):
                 self.place(view)
                 self.fine(view)
 
+    @when_long
     @unittest.skipUnless(AXE, "axe-core could not be fetched")
     def test_axe_of_the_tree(self):
         """Forms, ways to show a value, what is not there, what is searched and found, what another changed."""
@@ -189,6 +191,7 @@ class Looks(Case):
             os.kill(self.server.process.pid, signal.SIGCONT)
         w.press("Close")
 
+    @when_long
     @unittest.skipUnless(AXE, "axe-core could not be fetched")
     def test_axe_of_the_console(self):
         """Completions, a tree, a table, an error, half a statement, one that runs."""
@@ -242,6 +245,7 @@ class Hands(Case):
             return all;""")
         return seen, left
 
+    @when_long
     def test_every_view(self):
         """Each is opened by Enter on its name; Tab comes to all that can be pressed or typed in, and out of it."""
         w = self.w
@@ -994,6 +998,7 @@ class Address(unittest.TestCase):
 class Figures(Case):
     """Live, where nothing but these programs change something."""
 
+    @when_long
     def test_focus(self):
         """Figures that come while a link has the focus leave it there, under the same node, wherever its row goes; when
         it goes, its table has the focus. A press that is under way comes to its end."""
@@ -1248,6 +1253,7 @@ class Live(Case):
         self.w.picture("console-m")
 
 
+@when_long
 class Windows(Case):
     """A browser has six connections to a server for all of its windows."""
 
@@ -1335,7 +1341,7 @@ class Restart(Case):
         w.sees("after", ".value pre")
 
 
-@unittest.skipUnless(LONG, "takes minutes: make torture")
+@when_long
 class Day(Case):
     """A day of looking, in 10,000 refreshes: the page's memory does not grow."""
 
