@@ -185,4 +185,17 @@ case("XTRIM ~ ends where Redis does, also at the bounds of lengths", function(c)
     c("CONFIG", "SET", "stream-node-max-bytes", 4096)
 end)
 
+case("groups and consumers are in the order of their names, also of long ones", function(c)
+    local names = {("\0"):rep(150), ("b"):rep(300), "c", ("c"):rep(101), "g2", ("z"):rep(1000)}
+    for i = #names, 1, -1 do
+        is(c("XGROUP", "CREATE", "s", names[i], "0", "MKSTREAM"), "OK")
+    end
+    for i = #names, 1, -1 do is(c("XGROUP", "CREATECONSUMER", "s", "c", names[i]), 1) end
+    local found = {}
+    for i, group in ipairs(c("XINFO", "GROUPS", "s")) do found[i] = group[2] end
+    is(found, names)
+    for i, consumer in ipairs(c("XINFO", "CONSUMERS", "s", "c")) do found[i] = consumer[2] end
+    is(found, names)
+end)
+
 check.run()

@@ -8,9 +8,12 @@
 
 #ifdef CARET_SMALL /* encoded keys are short there */
 #define NAME_MAX_LEN 8u
+#define NAME_KEPT    0u
 #else
 #define NAME_MAX_LEN 100u
+#define NAME_KEPT    NAME_MAX_LEN
 #endif
+#define SHA_LEN 32u
 
 enum { GROUP_HEAD = 32, CONSUMER_HEAD = 12, PENDING_LEN = 20 };
 
@@ -31,17 +34,16 @@ static int group_base(caret_node_buf *n, const struct serve__stream *x, uint32_t
     return rc == CARET_OK ? caret_node_child_int(&n->node, sizeof *n, &n->node, number) : rc;
 }
 
-/* A name as a subscript. */
+/* A name as a subscript.  That of a long one is longer than that of any other. */
 static int named(caret_node_buf *n, const caret_node *parent, caret_slice name)
 {
-    char sub[NAME_MAX_LEN + 33];
-    size_t len = name.len <= NAME_MAX_LEN ? name.len : 32;
-    if (name.len <= NAME_MAX_LEN)
-        memcpy(sub + 1, name.len > 0 ? name.data : "", name.len);
-    else
-        serve__sha256((unsigned char *)sub + 1, name.data, name.len);
-    sub[0] = name.len <= NAME_MAX_LEN ? 'n' : 'x';
-    return child(n, parent, sub, len + 1);
+    char sub[1 + NAME_MAX_LEN + SHA_LEN] = "n";
+    bool whole = name.len <= NAME_MAX_LEN;
+    size_t kept = whole ? name.len : NAME_KEPT;
+    memcpy(sub + 1, kept > 0 ? name.data : "", kept);
+    if (!whole)
+        serve__sha256((unsigned char *)sub + 1 + kept, name.data, name.len);
+    return child(n, parent, sub, 1 + kept + (whole ? 0 : SHA_LEN));
 }
 
 /* A record of `head` bytes and a name, put together in the runner's scratch buffer. */

@@ -8,8 +8,8 @@
  *     ^redis(key,"",N,"p",ms,seq)       a pending entry: when it was delivered, 8; how often, 8; to which C, 4
  *     ^redis(key,"",N,"q",C,ms,seq)     the same by consumer: empty
  *
- *   GROUP and CONSUMER are names as subscripts: `n` and the name, so that all are strings and in order of bytes, or `x`
- * and the SHA-256 of a long one.  Times are milliseconds since 1970.
+ *   GROUP and CONSUMER are names as subscripts: `n` and the name, so that all are strings and in order of bytes; of a
+ * long name its first 100 bytes, and its SHA-256.  Times are milliseconds since 1970.
  *   What is pending is not counted but by a walk over it, for those who ask: so XACK deletes two nodes and changes no
  * others, and consumers on several workers do not meet.
  */
