@@ -189,7 +189,7 @@ typedef struct caret_slice {
 
 /* ------------------------------------------------------------------ errors */
 
-/* The symbol of an outcome, e.g. "KEY2BIG"; never NULL. */
+/* The symbol of an outcome, e.g. "KEY2BIG"; never NULL: "NO_OUTCOME" of other numbers. */
 CARET_API const char *caret_strerror(int code);
 
 /* Text of the calling thread's last error, deadlock or lock timeout (CARET_NONE and CARET_RESTART leave it
@@ -1232,6 +1232,13 @@ CARET_API int caret_shm(const char *dir, int flags, caret_shm_each *each, void *
  * form; the reader takes everything else ($ZCH(n), any text) in either mode. */
 CARET_API int caret_str2zwr(const void *in, size_t n, int utf8, char *buf, size_t cap, size_t *len);
 CARET_API int caret_zwr2str(const char *in, size_t n, int utf8, char *buf, size_t cap, size_t *len);
+
+/* Bytes of others, as the messages of this library show them: between `quote`s ('\0': none) where all can be read, else
+ * as ZWR text, so that no NUL cuts a message off and no control character reaches a terminal.  Of more than `most` bytes
+ * (120 count) so many are shown, and "..." after them.  buf is a string then; CARET_SHOWN_SIZE is room for any.
+ * BUFFER: it is too small. */
+#define CARET_SHOWN_SIZE 1200
+CARET_API int caret_shown(const void *in, size_t n, size_t most, char quote, char *buf, size_t cap);
 
 /* Node from ZWR text, ^oaks(1,"shadow").  SYNTAX and what caret_node_child says. */
 CARET_API int caret_node_parse(caret_node *n, size_t bytes, const char *text, size_t len, int utf8);

@@ -231,6 +231,12 @@ struct caret__ldb *caret__check_db(lua_State *L, int i);
 /* Raise a message that blames the first line outside this module. */
 int caret__misuse(lua_State *L, const char *format, ...);
 
+/* For its arguments: bytes of the caller's, as messages show them, between quotes ('\0': none); pushed. */
+const char *caret__push_shown(lua_State *L, const char *bytes, size_t len, char quote);
+
+/* The same of the string or number at i; of what is neither "a table" and so on. */
+const char *caret__push_shown_at(lua_State *L, int i, char quote);
+
 /* Raise what the C API said under a database: misuse as a message with position, conflicts as
  * the sentinel the transaction loop knows, the rest as an error object. */
 int caret__raise(lua_State *L, struct caret__ldb *d, int rc);

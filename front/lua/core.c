@@ -135,6 +135,36 @@ int caret__misuse(lua_State *L, const char *format, ...)
     return lua_error(L);
 }
 
+const char *caret__push_shown(lua_State *L, const char *bytes, size_t len, char quote)
+{
+    char text[CARET_SHOWN_SIZE];
+
+    caret_shown(bytes, len, 80, quote, text, sizeof text);
+    lua_pushstring(L, text);
+    return lua_tostring(L, -1);
+}
+
+const char *caret__push_shown_at(lua_State *L, int i, char quote)
+{
+    size_t len;
+    int type = lua_type(L, i);
+
+    lua_pushvalue(L, i); /* a number becomes a string */
+    const char *text = type == LUA_TSTRING || type == LUA_TNUMBER ? lua_tolstring(L, -1, &len) : NULL;
+    return text != NULL ? caret__push_shown(L, text, len, quote)
+                        : lua_pushfstring(L, "a %s", caret__typename(L, i));
+}
+
+/* shown(text[, quote]): bytes of the caller's as messages show them, between quotes unless that is "". */
+static int core_shown(lua_State *L)
+{
+    size_t len;
+    const char *text = luaL_checklstring(L, 1, &len);
+
+    caret__push_shown(L, text, len, *luaL_optstring(L, 2, "'"));
+    return 1;
+}
+
 /* misuse(text[, node, ...]): the same for the Lua part. */
 static int core_misuse(lua_State *L)
 {
@@ -358,6 +388,7 @@ int luaopen_caret_core(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"misuse", core_misuse},
                                          {"typename", core_typename},
+                                         {"shown", core_shown},
                                          {"translate", core_translate},
                                          {"zwr", core_zwr},
                                          {"transaction", caret__transaction},

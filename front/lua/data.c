@@ -155,19 +155,9 @@ int caret__node_set(lua_State *L)
     return 1;
 }
 
-/* The value as it is, or, where a NUL in it would end the message, as ZWR text. */
 static int not_a_number(lua_State *L, caret_slice v)
 {
-    char text[400]; /* of 40 bytes */
-    size_t len = v.len < 40 ? v.len : 40;
-
-    if (memchr(v.data, '\0', len) == NULL) {
-        caret__push_text(L, (caret_slice){v.data, len});
-        return caret__misuse(L, "the value '%s' is not a number", lua_tostring(L, -1));
-    }
-    caret_str2zwr(v.data, len, 1, text, sizeof text, &len);
-    caret__push_text(L, (caret_slice){text, len});
-    return caret__misuse(L, "the value %s is not a number", lua_tostring(L, -1));
+    return caret__misuse(L, "the value %s is not a number", caret__push_shown(L, v.data, v.len, '\''));
 }
 
 int caret__node_number(lua_State *L)

@@ -38,7 +38,7 @@ static int option_sync(lua_State *L)
         }
     }
     return caret__misuse(L, "option sync is 'commit', 'interval' or 'off', not %s",
-                         s != NULL ? s : caret__typename(L, -1));
+                         caret__push_shown_at(L, -1, '\0'));
 }
 
 /* Lua has looked at it (init.lua), and has chosen the methods of the database. */
@@ -47,8 +47,7 @@ static void check_values(lua_State *L)
     lua_getfield(L, 2, "values");
     const char *s = lua_isnil(L, -1) ? "text" : lua_tostring(L, -1);
     if (s == NULL || (strcmp(s, "text") != 0 && strcmp(s, "typed") != 0))
-        caret__misuse(L, "option values is 'text' or 'typed', not %s",
-                      s != NULL ? s : caret__typename(L, -1));
+        caret__misuse(L, "option values is 'text' or 'typed', not %s", caret__push_shown_at(L, -1, '\0'));
     lua_pop(L, 1);
 }
 
@@ -289,8 +288,7 @@ static int db_check(lua_State *L)
     const char *how = lua_isnoneornil(L, 2) ? "" : lua_tostring(L, 2);
 
     if (how == NULL || (*how != '\0' && strcmp(how, "online") != 0))
-        return caret__misuse(L, "check is 'online' or nothing, not '%s'",
-                             how != NULL ? how : caret__typename(L, 2));
+        return caret__misuse(L, "check is 'online' or nothing, not %s", caret__push_shown_at(L, 2, '\''));
     char *report = lua_newuserdata(L, cap);
     int rc = *how != '\0' ? caret_check_online(d->db, report, cap) : caret_check(d->db, report, cap);
 

@@ -351,7 +351,8 @@ static void push_reserved(lua_State *L, const char *key, size_t len)
     lua_pushlstring(L, key + 2, len - 2);
     lua_gettable(L, lua_upvalueindex(UP_METHODS));
     if (lua_isnil(L, -1))
-        caret__misuse(L, "nodes have no method '%s'; the subnode of that name is node('%s')", key + 2, key);
+        caret__misuse(L, "nodes have no method %s; the subnode of that name is node(%s)",
+                      caret__push_shown(L, key + 2, len - 2, '\''), caret__push_shown(L, key, len, '\''));
     lua_pushvalue(L, 2);
     lua_pushvalue(L, -2);
     lua_rawset(L, lua_upvalueindex(UP_RESERVED));
@@ -457,13 +458,12 @@ static int cache_miss(lua_State *L)
 static int refuse_assignment(lua_State *L)
 {
     int number = lua_type(L, 2) == LUA_TNUMBER;
-    const char *key = lua_tostring(L, 2); /* makes a number a string */
 
-    if (key == NULL)
+    if (!number && lua_type(L, 2) != LUA_TSTRING)
         return caret__misuse(L, "a subscript must be a string or a number, not a %s", caret__typename(L, 2));
-    return caret__misuse(
-        L, "a node is not a table: write node[%s%s%s].__ = value to set the value of this subnode",
-        number ? "" : "'", key, number ? "" : "'");
+    return caret__misuse(L,
+                         "a node is not a table: write node[%s].__ = value to set the value of this subnode",
+                         caret__push_shown_at(L, 2, number ? '\0' : '\''));
 }
 
 /* n.__ = v */
@@ -505,7 +505,7 @@ static int call_method(lua_State *L, const struct caret__lnode *n)
     lua_pushvalue(L, -1);
     lua_gettable(L, lua_upvalueindex(UP_METHODS));
     if (lua_isnil(L, -1))
-        return caret__misuse(L, "nodes have no method '%s'", lua_tostring(L, -2));
+        return caret__misuse(L, "nodes have no method %s", caret__push_shown_at(L, -2, '\''));
     lua_replace(L, 1);
     lua_pop(L, 1);
     lua_call(L, nargs, LUA_MULTRET);

@@ -13,14 +13,15 @@ static void refuse(lua_State *L, int key, const char *what, const char *const *k
 {
     luaL_Buffer b;
 
-    const char *name = lua_type(L, key) == LUA_TSTRING ? lua_tostring(L, key) : caret__typename(L, key);
+    const char *name = lua_type(L, key) == LUA_TSTRING ? caret__push_shown_at(L, key, '\'')
+                                                       : lua_pushfstring(L, "'%s'", caret__typename(L, key));
     luaL_buffinit(L, &b);
     for (const char *const *k = known; *k != NULL; k++) {
         luaL_addstring(&b, k == known ? "" : ", ");
         luaL_addstring(&b, *k);
     }
     luaL_pushresult(&b);
-    caret__misuse(L, "%s has no option '%s'; there are %s", what, name, lua_tostring(L, -1));
+    caret__misuse(L, "%s has no option %s; there are %s", what, name, lua_tostring(L, -1));
 }
 
 int caret__check_options(lua_State *L, int i, const char *what, const char *const *known)

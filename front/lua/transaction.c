@@ -64,8 +64,9 @@ static void check_list(lua_State *L, struct caret__ldb *d, int list)
         lua_rawgeti(L, list, i);
         const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &len) : NULL;
         if (name == NULL || (len != 0 && name[0] == '^'))
-            caret__misuse(L, "the list of locals has names of local variables, not %s%s",
-                          name != NULL ? "" : "a ", name != NULL ? name : caret__typename(L, -1));
+            caret__misuse(L, "the list of locals has names of local variables, not %s",
+                          name != NULL ? caret__push_shown(L, name, len, '\0')
+                                       : lua_pushfstring(L, "a %s", caret__typename(L, -1)));
         if (!(len == 1 && name[0] == '*')) {
             int rc = caret_node_var(&n.node, sizeof n, name, len);
             if (rc != CARET_OK)
@@ -328,9 +329,11 @@ static int run(lua_State *L, struct run *r)
 
 /* ----------------------------------------------------------------- from Lua */
 
-/* What the id of a transaction asks for.  To M programs an id is any word, and most mean nothing. */
-static int flags_of(lua_State *L, const struct caret__ldb *d, const char *id)
+/* What the id of a transaction, at i, asks for.  To M programs an id is any word, and most mean nothing. */
+static int flags_of(lua_State *L, const struct caret__ldb *d, int i)
 {
+    const char *id = lua_tostring(L, i);
+
     if (strcmp(id, "BATCH") == 0 || strcmp(id, "BA") == 0)
         return CARET_TXN_BATCH;
     if (strcmp(id, "SYNC") == 0 && !d->translated)
@@ -338,7 +341,8 @@ static int flags_of(lua_State *L, const struct caret__ldb *d, const char *id)
     if (strcmp(id, "ALONE") == 0 && !d->translated)
         return CARET_TXN_ALONE;
     if (!d->translated)
-        caret__misuse(L, "a transaction is 'BATCH', 'SYNC' or 'ALONE', not '%s'", id);
+        caret__misuse(L, "a transaction is 'BATCH', 'SYNC' or 'ALONE', not %s",
+                      caret__push_shown_at(L, i, '\''));
     return 0;
 }
 
@@ -348,7 +352,7 @@ static void read_call(lua_State *L, struct run *r)
     int i = 2;
     *r = (struct run){.d = caret__check_db(L, 1)};
     if (lua_type(L, i) == LUA_TSTRING) {
-        r->flags = flags_of(L, r->d, lua_tostring(L, i));
+        r->flags = flags_of(L, r->d, i);
         i++;
     }
     if (caret__is_table(L, i)) {

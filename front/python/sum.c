@@ -9,12 +9,25 @@
 
 typedef PyObject *sum_made(struct caret__py_node *n, caret_slice sum);
 
-/* The text of a number, or of no number, gets the other sign.  -1: an exception is set, and nothing is held. */
+/* May it be a number?  One sign at most before its digits, and nothing that no number has. */
+static bool like_number(const char *text, Py_ssize_t len, bool has_sign)
+{
+    for (Py_ssize_t i = has_sign; i < len; i++)
+        if (memchr("0123456789.E+-", text[i], i == has_sign ? 11 : 14) == NULL)
+            return false;
+    return len > has_sign;
+}
+
+/* The text of a number gets the other sign; what is none stays, as a message shows it.  -1: an exception is set, and
+ * nothing is held. */
 static int negate(struct caret__py_text *t)
 {
     bool has_sign = t->len > 0 && (*t->data == '-' || *t->data == '+');
     char sign = has_sign && *t->data == '-' ? '+' : '-';
     Py_ssize_t rest = t->len - has_sign;
+
+    if (!like_number(t->data, t->len, has_sign))
+        return 0;
     PyObject *made = PyBytes_FromStringAndSize(NULL, rest + 1);
     char *to = made != NULL ? PyBytes_AsString(made) : NULL;
 

@@ -536,6 +536,22 @@ int caret_zwr2str(const char *in, size_t n, int utf8, char *buf, size_t cap, siz
     return caret__zwr_get(in, n, utf8 != 0, buf, cap, len);
 }
 
+int caret_shown(const void *in, size_t n, size_t most, char quote, char *buf, size_t cap)
+{
+    struct caret__shown shown;
+    size_t len;
+    int rc = text_check(__func__, in, n, buf, cap, &len);
+
+    _Static_assert(sizeof shown.text == CARET_SHOWN_SIZE, "room for any");
+    if (rc != CARET_OK)
+        return rc;
+    len = strlen(caret__shown(&shown, in, n, most < CARET__SHOWN_MOST ? most : CARET__SHOWN_MOST, quote)) + 1;
+    if (len > cap)
+        return caret__fail(CARET_E_BUFFER, "%s: %zu bytes are needed, buf has %zu", __func__, len, cap);
+    memcpy(buf, shown.text, len);
+    return CARET_OK;
+}
+
 int caret_node_zwr(const caret_node *n, int utf8, char *buf, size_t cap, size_t *len)
 {
     const struct caret__node *node = caret__node_const(n);

@@ -78,7 +78,7 @@ static _Thread_local int because;        /* the errno that `composed` is about; 
 
 static const struct outcome *find(int code)
 {
-    static const struct outcome unknown = OUTCOME(0, "UNKNOWN", "unknown outcome code");
+    static const struct outcome unknown = OUTCOME(0, "NO_OUTCOME", "no outcome has this code");
 
     for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++) {
         if (outcomes[i].code == code)

@@ -27,7 +27,7 @@ local functions = {
         {function() caret.open("x", {log_size = 1.5}) end, "option log_size is a number of bytes"},
         {function() caret.open(":memory:", {memory_limit = "1G"}) end, "memory_limit is a number of bytes"},
         {function() caret.open("x", {values = "float"}) end, "values is 'text' or 'typed', not float"},
-        {function() caret.open("x", {values = true}) end, "values is 'text' or 'typed', not boolean"},
+        {function() caret.open("x", {values = true}) end, "values is 'text' or 'typed', not a boolean"},
         {function() caret.open("x", {archive = 5}) end, "option archive, a path, is a string, not a number"},
         {function() caret.open("x", {progress = 5}) end, "option progress is a function, not a number"},
     },
@@ -112,7 +112,7 @@ local databases = {
     },
     check = {
         {function() db:check("all") end, "check is 'online' or nothing, not 'all'"},
-        {function() db:check({}) end, "check is 'online' or nothing, not 'table'"},
+        {function() db:check({}) end, "check is 'online' or nothing, not a table"},
     },
     wait = {
         {function() db:wait() end, "a variable name or a node was expected, not a nil"},
@@ -275,6 +275,22 @@ local others = { -- what is not a function
     {function() return n - f .. "" end, "value must be a string or a number, not a function"},
     {function() n:nothing() end, "nodes have no method 'nothing'"},
     {function() n:__nothing() end, "nodes have no method 'nothing'"},
+    -- what can't be read, and a NUL that would end the message, is shown as ZWR text
+    {function() n["__a\0b"]() end, 'nodes have no method "a"_$C(0)_"b"; the subnode of that name'},
+    {function() n["__a\0b"]() end, 'is node("__a"_$C(0)_"b")'},
+    {function() n["a\0b"](n) end, 'nodes have no method "a"_$C(0)_"b"'},
+    {function() n["a\27b"] = 5 end, 'write node["a"_$C(27)_"b"].__ = value'},
+    {function() n.a.b = 5 end, "write node['b'].__ = value"},
+    {function() n[7] = 5 end, "write node[7].__ = value"},
+    {function() caret.open("x", {["a\0b"] = 1}) end, 'open has no option "a"_$C(0)_"b"; there are create'},
+    {function() caret.open("x", {sync = "a\0b"}) end, '\'off\', not "a"_$C(0)_"b"'},
+    {function() db:check("a\0b") end, 'nothing, not "a"_$C(0)_"b"'},
+    {function() db:tp("a\0b", f) end, '\'ALONE\', not "a"_$C(0)_"b"'},
+    {function() db:tp({"^a\0b"}, f) end, 'local variables, not "^a"_$C(0)_"b"'},
+    {function() db:changes {["a\0b"] = 1} end, 'changes has no option "a"_$C(0)_"b"; there are from'},
+    {function() n:json {["a\0b"] = 1} end, 'json has no option "a"_$C(0)_"b"; there is indent'},
+    {function() n:setjson '{"a\\u0000":1,"a\\u0000":2}' end, 'second member "a"_$C(0) of one object'},
+    {function() n:range {["a\0b"] = 1} end, 'range has no option "a"_$C(0)_"b"; there are from'},
 }
 
 TestMisuse = {}

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import sys
 from decimal import Decimal
 
@@ -180,6 +181,10 @@ class Counting(Case):
         for bad in ("five", "", " 5", "1e3", "12 oaks"):
             with self.assertRaises(caret.InvalidError):
                 self.n.incr(bad)
+        for bad in ("--5", "+-5", "five", "-five", "5x", "-", ""):
+            node = self.n
+            with self.assertRaisesRegex(caret.InvalidError, re.escape(f"'{bad}' is not a number" if bad else "")):
+                node -= bad  # the message has it as it was written
         with self.assertRaises(caret.NumericOverflow):
             self.n.incr("1E47")
         with self.assertRaises(OverflowError):

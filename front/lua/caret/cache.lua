@@ -419,8 +419,8 @@ local function check_options(options)
     end
     for name, value in pairs(options) do
         if not known[name] then
-            misuse(("a cache has no option '%s'; there are clock, max_bytes, max_items, ttl"):format(
-                tostring(name)))
+            misuse(("a cache has no option %s; there are clock, max_bytes, max_items, ttl"):format(
+                core.shown(tostring(name))))
         end
         if type(value) ~= known[name] or value ~= value then
             misuse(("option %s of a cache is a %s, not %s"):format(name, known[name], shown(value)))

@@ -105,7 +105,7 @@ end
 -- The C module's table, and what stands in front of it here.
 return function(core)
     same_build(core.ffi.declared)
-    local classic, misuse, c_side = core.methods, core.misuse, core.ffi
+    local classic, misuse, shown, c_side = core.methods, core.misuse, core.shown, core.ffi
     local check, fail, call = c_side.check, c_side.fail, c_side.call
     local key -- below
     local c = ffi.cast(functions, c_side.functions(function(node) return key(node) end))
@@ -543,8 +543,8 @@ return function(core)
         local function method(sub)
             local f = own[sub_of(sub, 3)]
             if f == nil then
-                misuse(("nodes have no method '%s'; the subnode of that name is node('%s')"):format(
-                    sub_of(sub, 3), sub))
+                misuse(("nodes have no method %s; the subnode of that name is node(%s)"):format(
+                    shown(sub_of(sub, 3)), shown(sub)))
             end
             reserved[sub] = f
             return f
@@ -572,7 +572,7 @@ return function(core)
         local function method_of(node)
             local name = node["__:sub"] or last(key(node))
             local f = own[name]
-            if f == nil then misuse("nodes have no method '" .. name .. "'") end
+            if f == nil then misuse("nodes have no method " .. shown(name)) end
             return f
         end
 

@@ -209,7 +209,8 @@ local base = record_of(methods, {})
 local superclass = setmetatable({}, {
     __index = methods,
     __newindex = function(_, name)
-        misuse(("nodes' own method '%s' can't be changed: use caret.inherit"):format(tostring(name)))
+        name = core.shown(tostring(name))
+        misuse(("nodes' own method %s can't be changed: use caret.inherit"):format(name))
     end,
 })
 

@@ -29,7 +29,7 @@ local trees = require "caret.trees"
 
 local get, set, kill, data = core.methods.get, core.methods.set, core.methods.kill, core.methods.data
 local pairs_of, subscripts_of = core.methods.pairs, core.methods.subscripts
-local misuse, typename = core.misuse, core.typename
+local misuse, typename, shown = core.misuse, core.typename, core.shown
 local byte, char, find, match = string.byte, string.char, string.find, string.match
 local rep, sub_of, concat = string.rep, string.sub, table.concat
 
@@ -246,7 +246,7 @@ function json.json(node, options)
     end
     for name, value in pairs(options or {}) do
         if name ~= "indent" then
-            misuse(("json has no option '%s'; there is indent"):format(tostring(name)))
+            misuse(("json has no option %s; there is indent"):format(shown(tostring(name))))
         end
         local spaces = type(value) == "number"
         if type(value) ~= "string" and not spaces then
@@ -387,7 +387,7 @@ local function read_member(r, node, pos, o)
     if byte(r.text, pos) ~= 34 then bad(r, pos, "a key was expected, not " .. found(r, pos)) end
     local key, at = read_string(r, pos)
     local sub = subscript_of(key)
-    if o.keys[key] then bad(r, pos, ("the second member '%s' of one object"):format(key)) end
+    if o.keys[key] then bad(r, pos, ("the second member %s of one object"):format(shown(key))) end
     o.keys[key] = true
     at = skip(r, at)
     if byte(r.text, at) ~= 58 then bad(r, at, "':' was expected, not " .. found(r, at)) end

@@ -250,7 +250,7 @@ local encode, decode = typed.encode, typed.decode
 local function no_number(text)
     if not text or byte(text) ~= 1 then return nil end
     local value = decode(text)
-    return type(value) == "string" and ("the string '%s'"):format(value) or "a " .. type(value)
+    return type(value) == "string" and "the string " .. core.shown(value) or "a " .. type(value)
 end
 
 -- Raise if incr would take what is stored for nothing.
