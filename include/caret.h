@@ -1234,7 +1234,7 @@ CARET_API int caret_str2zwr(const void *in, size_t n, int utf8, char *buf, size_
 CARET_API int caret_zwr2str(const char *in, size_t n, int utf8, char *buf, size_t cap, size_t *len);
 
 /* Bytes of others, as the messages of this library show them: between `quote`s ('\0': none) where all can be read, else
- * as ZWR text, so that no NUL cuts a message off and no control character reaches a terminal.  Of more than `most` bytes
+ * as ZWR text, so that no NUL cuts a message off and no control byte reaches a terminal.  Of more than `most` bytes
  * (120 count) so many are shown, and "..." after them.  buf is a string then; CARET_SHOWN_SIZE is room for any.
  * BUFFER: it is too small. */
 #define CARET_SHOWN_SIZE 1200

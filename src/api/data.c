@@ -539,10 +539,9 @@ static int not_strict(const uint8_t *old, size_t len)
                        caret__shown(&shown, old, len, 40, '\''));
 }
 
-/* old + by as canonical text. */
-static int add_values(void *ctx, const uint8_t *old, size_t old_len, const uint8_t **val, size_t *vlen)
+/* old + by as canonical text, a->text. */
+static int add_to(struct add *a, const uint8_t *old, size_t old_len)
 {
-    struct add *a = ctx;
     const char *text = (const char *)old;
     int64_t v = 0;
     int rc = CARET_OK;
@@ -558,6 +557,15 @@ static int add_values(void *ctx, const uint8_t *old, size_t old_len, const uint8
         a->len = caret__i64_format(a->result_int, a->text);
     else
         rc = add_decimals(a, old, old_len);
+    return rc;
+}
+
+/* The same as a caret__compute. */
+static int add_values(void *ctx, const uint8_t *old, size_t old_len, const uint8_t **val, size_t *vlen)
+{
+    struct add *a = ctx;
+    int rc = add_to(a, old, old_len);
+
     *val = (const uint8_t *)a->text;
     *vlen = a->len;
     return rc;
@@ -567,14 +575,12 @@ static int add_values(void *ctx, const uint8_t *old, size_t old_len, const uint8
 static int incr_by_hand(caret_session *s, caret_node *node, struct add *a)
 {
     caret_slice old = {NULL, 0};
-    const uint8_t *val;
-    size_t len;
     int rc = caret_get(s, node, &old);
 
     if (rc != CARET_OK && rc != CARET_NONE)
         return rc;
-    rc = add_values(a, rc == CARET_OK ? (const uint8_t *)old.data : NULL, old.len, &val, &len);
-    return rc == CARET_OK ? caret_set(s, node, val, len) : rc;
+    rc = add_to(a, rc == CARET_OK ? (const uint8_t *)old.data : NULL, old.len);
+    return rc == CARET_OK ? caret_set(s, node, a->text, a->len) : rc;
 }
 
 struct adding {

@@ -215,9 +215,11 @@ static void check_parent(struct check *ck, uint32_t cell)
 {
     const struct caret__lock_cell *c = &ck->t->cells[cell];
     uint8_t key[CARET__KEY_MAX];
-    size_t len = caret__lt_key(ck->t, cell, key), parent_len;
+    size_t len = caret__lt_key(ck->t, cell, key), parent_len = 0;
     int depth = caret__key_depth(key, len, &parent_len);
 
+    if (depth < 0) /* malformed, which was told before */
+        return;
     if (depth == 0 ? c->parent != 0
                    : !in_range(ck, c->parent) || ck->seen[c->parent] != SEEN_NAME ||
                          !caret__lt_is(ck->t, c->parent, key, parent_len)) {
