@@ -260,6 +260,12 @@ case("answers of RESP3", function(c)
     is(c("EVAL", "return nil", 0), resp.null)
 end)
 
+case("a verbatim string that lacks a text is none", function(c)
+    is(c("EVAL", "return {verbatim_string = {string = 'x', format = 'txt'}, 1}", 0), "x")
+    is(c("EVAL", "return {verbatim_string = {string = 'x'}, 1, 2}", 0), {1, 2})
+    is(c("EVAL", "return {0, {verbatim_string = {format = 'txt'}}, 3}", 0), {0, {}, 3})
+end)
+
 case("a client that waits for a key is served by a script", function(c)
     local one, two = check.connect(), check.connect()
     one:send(resp.encode("BLPOP", "list", 0))

@@ -90,22 +90,26 @@ static void answer_big(struct serve__call *q, lua_State *L)
     lua_pop(L, 1);
 }
 
-static void answer_verbatim(struct serve__call *q, lua_State *L)
+/* A table in the field verbatim_string that has both texts; it is left as it is.  false: there is none. */
+static bool answered_verbatim(struct serve__call *q, lua_State *L)
 {
     size_t len = 0, kind_len = 0;
+    bool fine = false;
+    if (!field(L, "verbatim_string", LUA_TTABLE))
+        return false;
     if (field(L, "format", LUA_TSTRING)) {
         const char *kind = lua_tolstring(L, -1, &kind_len);
         lua_pop(L, 1); /* the table has it */
-        if (field(L, "string", LUA_TSTRING)) {
+        if ((fine = field(L, "string", LUA_TSTRING))) {
             const char *text = lua_tolstring(L, -1, &len);
             char three[4] = "   ";
             memcpy(three, kind, kind_len < 3 ? kind_len : 3);
             serve__verbatim(q, three, text, len);
             lua_pop(L, 1);
-            return;
         }
     }
-    serve__null(q);
+    lua_pop(L, 1);
+    return fine;
 }
 
 static void answer_table(struct serve__call *q, lua_State *L, bool resp3)
@@ -122,10 +126,9 @@ static void answer_table(struct serve__call *q, lua_State *L, bool resp3)
         answer_map(q, L, false, resp3);
     } else if (field(L, "big_number", LUA_TSTRING)) {
         answer_big(q, L);
-    } else if (field(L, "verbatim_string", LUA_TTABLE)) {
-        answer_verbatim(q, L);
     } else {
-        answer_array(q, L, resp3);
+        if (!answered_verbatim(q, L))
+            answer_array(q, L, resp3);
         return;
     }
     lua_pop(L, 1);
