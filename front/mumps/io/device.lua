@@ -258,7 +258,17 @@ local function full(params)
     return params
 end
 
-local OPENERS = { SOCKET = "mumps.io.socket", PIPE = "mumps.io.pipe", FIFO = "mumps.io.file" }
+local OPENERS = { SOCKET = "mumps.io.socket", PIPE = "mumps.io.pipe", [""] = "mumps.io.file" }
+
+-- The kind of a device that is not open yet. With FIFO a mnemonicspace does not count.
+local function opener(space, params)
+    for _, p in ipairs(params or {}) do
+        if p[1] == "FIFO" then
+            return "mumps.io.file"
+        end
+    end
+    return OPENERS[space:upper()] or B.fail(nil, "INVMNEMCSPC", space)
+end
 
 -- What only the first OPEN of a file decides.
 local ON_OPEN = { FIXED = true, NOFIXED = true, STREAM = true, VARIABLE = true, APPEND = true,
@@ -271,17 +281,13 @@ function D.open(device, params, timeout, space)
     if name == "YGTMSOCKETPOOL" then
         return B.fail(nil, "DEVNAMERESERVED", name)
     end
-    local kind = space and text_of(space):upper() or ""
-    if kind ~= "" and not OPENERS[kind] then
-        return B.fail(nil, "INVMNEMCSPC", text_of(space))
-    end
     local d, ok = find(name), true
     if d and d.class.reopen then
         ok = d.class.reopen(d, params, timeout)
     elseif d then
         P.apply(d, params, ON_OPEN)
     else
-        d, ok = require(OPENERS[kind] or "mumps.io.file").open(name, params, timeout)
+        d, ok = require(opener(space and text_of(space) or "", params)).open(name, params, timeout)
         if d then
             d.plain = d.plain or d.kind == "RM" and not d.fixed
             d.eager = d.eager or d.pipe or d.kind == "FF"
