@@ -208,7 +208,8 @@ end
 -- Another process can't have a variable by reference: the first one is told.
 local function by_value(actuals, s, p)
     for _, value in ipairs(actuals or {}) do
-        if value and value[1] == "ref" then fail("JOBACTREF", select(2, find(s, "[(,]%.", p))) end
+        local op = value and value[1]
+        if op == "ref" or op == "refind" then fail("JOBACTREF", select(2, find(s, "[(,]%.", p))) end
     end
 end
 
@@ -359,7 +360,7 @@ local function lock(s, p, cmd)
         if one[1] == "ind" and not one[3] and ended(byte(s, p)) then return lock_argument(sign, one[2]), p end
         names = { one }
     end
-    limit, p = timeout(s, p)
+    if cmd[1] ~= "ZDEALLOCATE" then limit, p = timeout(s, p) end
     return { "lock", sign, names, limit }, p
 end
 
@@ -367,6 +368,7 @@ local function merge(s, p)
     local to, from
     to, p = place_or_argument(s, p)
     if to[1] == "argind" then return to, p end
+    if to[1] == "ind" and not to[3] and byte(s, p) ~= 61 then fail("SPOREOL", p) end
     from, p = place(s, equal(s, p))
     return { "merge", to, from }, p
 end
@@ -407,6 +409,12 @@ local function transaction_words_at(s, p)
     return list, p + 1
 end
 
+-- A name of TSTART's list, which may end with a comma.
+local function restored(s, p)
+    if byte(s, p) == 41 and byte(s, p - 1) == 44 then return nil, p end
+    return spared(s, p)
+end
+
 local function tstart(s, p)
     local b = byte(s, p)
     local names, params
@@ -415,8 +423,8 @@ local function tstart(s, p)
     elseif b == 40 and byte(s, p + 1) == 41 then
         names, p = {}, p + 2
     elseif b == 40 then
-        names, p = group(s, p, spared)
-    elseif b ~= 58 then
+        names, p = group(s, p, restored)
+    elseif b ~= 58 and b ~= 44 then -- an argument may be left out
         if not find(s, "^[%a%%@]", p) then fail("SPOREOL", p) end
         local one
         one, p = spared(s, p)
@@ -472,10 +480,10 @@ command.rules = {
     IF = { argument_expr, "?:" }, JOB = { job, "+" }, KILL = { kill, "?" }, LOCK = { lock, "?" },
     MERGE = { merge, "+" }, NEW = { new, "?" }, OPEN = { device.argument, "+" }, QUIT = { quit, "?1" },
     READ = { read, "+" }, SET = { set, "+" }, TCOMMIT = { nil, "-" }, TRESTART = { nil, "-" },
-    TROLLBACK = { argument_expr, "?1" }, TSTART = { tstart, "?" }, USE = { device.argument, "+" },
+    TROLLBACK = { argument_expr, "?" }, TSTART = { tstart, "?" }, USE = { device.argument, "+" },
     VIEW = { command.colons("view"), "+" }, WRITE = { write, "+" }, XECUTE = { xecute, "+" },
     ZALLOCATE = { lock, "+" }, ZDEALLOCATE = { lock, "?" }, ZTSTART = { nil, "-" }, ZTCOMMIT = {
-    argument_expr, "?1" },
+    argument_expr, "?" },
 }
 
 return command

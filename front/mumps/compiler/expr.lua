@@ -90,6 +90,7 @@ local function indirection(s, p, lists)
     leave()
     if byte(s, p) == 64 then
         if byte(s, p + 1) ~= 40 then fail("LPARENMISSING", p + 1) end
+        if p + 1 == #s then fail("RPARENMISSING", p + 2) end
         if type(lists) == "function" then list, p = lists(s, p + 1) else list, p = subscripts(s, p + 2) end
     end
     return { "ind", node, list }, p
@@ -189,6 +190,7 @@ local function part(s, p, rule, called)
     value, p = atom(s, p + 1)
     if byte(s, p) ~= 64 then return { "ind", value }, p end
     if byte(s, p + 1) ~= 40 then fail("LPARENMISSING", p + 1) end
+    if p + 1 == #s then fail("RPARENMISSING", p + 2) end
     if called and is_call(s, p + 1) then return { "ind", value }, p end
     list, p = subscripts(s, p + 2)
     return { "ind", { "subscripted", value, list } }, p
@@ -199,6 +201,7 @@ function expr.entry(s, p, whole, called)
     local label, offset, routine
     local from = p
     label, p = part(s, p, lex.label, called)
+    if type(label) == "string" and find(s, "^%d+[.E]", from) then fail("LABELEXPECTED", from) end
     if whole and byte(s, p) == 43 then offset, p = parse(s, p + 1) end
     if byte(s, p) == 94 then
         routine, p = part(s, p + 1, name)

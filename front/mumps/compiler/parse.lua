@@ -94,13 +94,15 @@ local function fors(cmds)
     return n
 end
 
--- A command, or those that one TSTART of several arguments is.
+local ONE_BY_ONE = { TSTART = true, TROLLBACK = true, ZHALT = true, ZTCOMMIT = true }
+
+-- A command, or those that one of several arguments is.
 local function add(cmds, cmd)
-    if cmd[1] ~= "TSTART" or #cmd[2] < 2 then
+    if not ONE_BY_ONE[cmd[1]] or #cmd[2] < 2 then
         cmds[#cmds + 1] = cmd
         return
     end
-    for _, arg in ipairs(cmd[2]) do cmds[#cmds + 1] = { "TSTART", { arg }, col = cmd.col, pc = cmd.pc } end
+    for _, arg in ipairs(cmd[2]) do cmds[#cmds + 1] = { cmd[1], { arg }, col = cmd.col, pc = cmd.pc } end
 end
 
 -- One command at p, put into cmds; the byte after it.

@@ -172,7 +172,7 @@ local steps = {
 }
 
 local function zstep(s, p)
-    local _, last = find(s, "^%a%w*", p)
+    local _, last = find(s, "^[%a%%]%w*", p)
     local kind, action
     if not last and byte(s, p) ~= 58 and not ended(byte(s, p)) then fail("ZSTEPARG", p) end
     if last then
@@ -188,15 +188,35 @@ local function zstep(s, p)
     return { "zstep", kind, action }, p
 end
 
+-- e or e:e; @e may be all of it.
+local function pair(s, p)
+    local first, second
+    first, p = expr.argument(s, p)
+    if byte(s, p) ~= 58 then return first, nil, p end
+    if first[1] == "argind" then first[1] = "ind" end
+    second, p = parse(s, p + 1)
+    return first, second, p
+end
+
 local function zlink(s, p)
     local name, options
-    name, p = expr.argument(s, p)
-    if name[1] == "argind" then
-        if ended(byte(s, p)) then return name, p end
-        name[1] = "ind"
-    end
-    options, p = command.timeout(s, p)
+    name, options, p = pair(s, p)
+    if name[1] == "argind" then return name, p end
     return { "zlink", name, options }, p
+end
+
+-- ZEDIT: a second part counts for nothing.
+local function zedit(s, p)
+    local name, _
+    name, _, p = pair(s, p)
+    return name, p
+end
+
+local function zhelp(s, p)
+    local topic, library
+    topic, library, p = pair(s, p)
+    if topic[1] == "argind" then return topic, p end
+    return { "zhelp", topic, library }, p
 end
 
 local function ztrigger(s, p)
@@ -206,8 +226,8 @@ end
 
 for name, rule in pairs {
     ZATTACH = { expr.argument, "?1" }, ZAUDIT = { expr.argument, "?" }, ZBREAK = { zbreak, "+" },
-    ZCOMPILE = { expr.argument, "+" }, ZCONTINUE = { nil, "-" }, ZEDIT = { expr.argument, "?" },
-    ZGOTO = { zgoto, "?" }, ZHALT = { expr.argument, "?1" }, ZHELP = { command.colons("zhelp"), "?" },
+    ZCOMPILE = { expr.argument, "+" }, ZCONTINUE = { nil, "-" }, ZEDIT = { zedit, "?" },
+    ZGOTO = { zgoto, "?" }, ZHALT = { expr.argument, "?" }, ZHELP = { zhelp, "?" },
     ZINVCMD = { expr.argument, "?" }, ZKILL = { command.place_or_argument, "+" }, ZLINK = { zlink, "?" },
     ZMESSAGE = { command.colons("zmessage"), "+" }, ZPRINT = { zprint, "?" }, ZRUPDATE = {
     expr.argument, "+" },

@@ -1,12 +1,16 @@
 %JSWRITE(glvn,how,name) ; the nodes of a variable as JSON objects, each on a line of its own
  NEW %a,%array,%n,%node,%p,%q,%start
- SET %array=$GET(how)?1"[".E1"]",how=$TRANSLATE($GET(how),"[]"),%n=0
- IF how["*",how["#" SET $ECODE=",U-ILLEGALEXPR2,"
+ SET how=$GET(how)
+ IF how'="",how'?1(1"*",1"#",1"[*]",1"[#]") GOTO ILLEGAL
+ SET %array=how?1"[".E1"]",how=$TRANSLATE(how,"[]"),%n=0
  IF %array WRITE "["
  IF $GET(glvn)'="" DO NODES(glvn,how'="#",$GET(name)="noglvname")
  DO:$GET(glvn)="" LOCALS
  IF %array WRITE "]"
  IF %n!%array WRITE !
+ QUIT
+ILLEGAL ; what is written for a second argument that is none of those
+ WRITE "%JSWRITE-E-ILLEGALEXPR2. Illegal second expression--",how,". Specify *, #, [*], or [#]."
  QUIT
 LOCALS ; those with subscripts
  SET %node="%"
