@@ -483,7 +483,7 @@ function M.actuals(k, list)
         elseif a and a[1] == "held" then
             text = a[2]
         elseif a and a[1] == "refind" then
-            text = format("%s(C,%s)", k:h("ind_slot"), value(k, a[2]))
+            text = format("%s(C,%s,true)", k:h("ind_slot"), value(k, a[2]))
         elseif a then
             text = value(k, a)
         end

@@ -365,8 +365,8 @@ function M.ind_set(place, new)
     return refs.set(place, new)
 end
 
--- The slot of a name without subscripts.
-function M.ind_slot(home, v)
+-- The slot of a name without subscripts; of an actual by reference if `actual`.
+function M.ind_slot(home, v, actual)
     local text = text_of(v)
     local r = name_of(text)
     if r and r.slot and r.n == 0 then
@@ -374,7 +374,7 @@ function M.ind_slot(home, v)
     end
     local ref = ind_ref(home, text, 0)
     if not ref.slot or ref.n ~= 0 then
-        return fail("VAREXPECTED")
+        return fail(actual and ref.slot and "INDEXTRACHARS" or "VAREXPECTED")
     end
     return ref.slot
 end
@@ -438,11 +438,16 @@ local function compile_argument(home, command, text)
     end)
 end
 
+-- Commands that do nothing with an empty argument.
+local NOTHING = { HANG = true, IF = true, WRITE = true, XECUTE = true, ZSHOW = true, ZSYSTEM = true }
+
 -- Argument indirection: do what the command does with those arguments; what it returns is IF's and GOTO's.
 function M.argument(home, command, v)
     local text = text_of(v)
-    if text == "" and (command == "IF" or command == "WRITE") then
+    if text == "" and NOTHING[command] then
         return true
+    elseif text == "" and command == "BREAK" then
+        return load.commands({{command, {}}}, text, home)()
     end
     local a, b, c = (cached(home, command, text) or compile_argument(home, command, text))()
     return a, b, c -- as above
