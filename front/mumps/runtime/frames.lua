@@ -83,6 +83,9 @@ local function finish(kind, d, top, ok, v, p)
     if d == level.handling then
         level.handling = nil
     end
+    if d == level.base then
+        level.base = -1 -- what $STACK() has of the first error stays as it is
+    end
     return value, e
 end
 
