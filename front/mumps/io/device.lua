@@ -21,12 +21,13 @@ local D = {}
 
 local current, principal
 
--- Columns of a text on the virtual page of a device: bytes, but what a terminal shows where it is UTF-8.
+-- Columns of a text on the virtual page of a device: bytes, but what a terminal shows where it is UTF-8, that
+-- is nothing of control characters.
 local columns = function(text) return #text end
 if require("mumps.values.mode").utf8 then
     local width = require("mumps.values.utf8").width
     columns = function(text, d)
-        return text:find "[\128-\255]" and d.ochset ~= "M" and not d.fixed and width(text) or #text
+        return text:find "[%c\128-\255]" and d.ochset ~= "M" and not d.fixed and width(text) or #text
     end
 end
 B.columns = columns

@@ -9,7 +9,7 @@ function N.set_limit(d)
 end
 
 function N.write(d, text)
-    local x = d.x + B.columns(text, d)
+    local x = d.x + #text -- bytes, in UTF-8 mode, too
     if d.wrap and x > d.width then
         d.y = d.y + math.floor((x - 1) / d.width)
         x = (x - 1) % d.width + 1
