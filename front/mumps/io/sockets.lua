@@ -55,6 +55,15 @@ function S.new(fd, state, created, protocol, handle)
     return S.learn(s)
 end
 
+local RESOLVE = -90000 -- results below: no such name
+
+local function refused(d, rc, mnemonic)
+    if rc < RESOLVE then
+        return B.fail_tail(d, "%YDB-I-TEXT, Name or service not known", "GETADDRINFO")
+    end
+    return B.fail_tail(d, "%YDB-I-TEXT, " .. B.strerror(-rc), mnemonic)
+end
+
 -- "host:port:TCP", "port:TCP", "[v6]:port:TCP", "path:LOCAL" -> protocol, host or path, port
 function S.parse(d, text, listen)
     local path = text:match "^(.*):[Ll][Oo][Cc][Aa][Ll]$"
@@ -63,7 +72,7 @@ function S.parse(d, text, listen)
     end
     local rest, protocol = text:match "^(.*):([^:]*)$"
     if rest and protocol:upper() ~= "TCP" and not (protocol:match "^%d+$" and rest:find "%.") then
-        local names_port = rest:find ":" or listen and rest:find "^%d+$"
+        local names_port = rest:find ":" or (listen and rest or protocol):find "^%d+$"
         return B.fail(d, names_port and "PROTNOTSUP" or "INVPORTSPEC", protocol)
     end
     local host, number = (rest or ""):match "^%[?(.-)%]?:(%d+)$"
@@ -77,17 +86,10 @@ function S.parse(d, text, listen)
         return B.fail(d, rest and rest:find ":" and "INVADDRSPEC" or "INVPORTSPEC")
     elseif not number or tonumber(number) > 65535 then
         return B.fail(d, "INVPORTSPEC")
+    elseif host == "" and not listen then
+        return refused(d, RESOLVE - 1)
     end
     return "TCP", host, number
-end
-
-local RESOLVE = -90000 -- results below: no such name
-
-local function refused(d, rc, mnemonic)
-    if rc < RESOLVE then
-        return B.fail_tail(d, "%YDB-I-TEXT, Name or service not known", "GETADDRINFO")
-    end
-    return B.fail_tail(d, "%YDB-I-TEXT, " .. B.strerror(-rc), mnemonic)
 end
 
 -- Tries f until it gives a descriptor, or the deadline: the descriptor or nil.
