@@ -317,6 +317,14 @@ static void canonical(int i, char *text, int64_t n)
     }
 }
 
+/* Of most values Redis sees nothing from a NUL byte on; of these all. */
+static const char *after_nul(enum serve__config_kind kind)
+{
+    return kind == SERVE__KIND_INTEGER       ? "argument couldn't be parsed into an integer"
+           : kind == SERVE__KIND_PERCENTILES ? "Invalid latency-tracking-info-percentiles parameters"
+                                             : NULL;
+}
+
 const char *serve__config_set(struct serve__shared *s, int i, const char *value, size_t len, bool starting)
 {
     char text[SERVE__CONFIG_BYTES];
@@ -328,7 +336,9 @@ const char *serve__config_set(struct serve__shared *s, int i, const char *value,
         return "argument is too long";
     memcpy(text, value, len);
     text[len] = 0;
-    const char *wrong = normal(s, i, text);
+    const char *wrong = strlen(text) != len ? after_nul(p->kind) : NULL;
+    if (wrong == NULL)
+        wrong = normal(s, i, text);
     if (wrong == NULL)
         wrong = value_of(p, text, &n);
     if (wrong != NULL)
