@@ -244,7 +244,7 @@ end)
 local function lock(k, arg, which)
     local refs = {}
     for i, node in ipairs(arg[3]) do
-        refs[i] = expr.ref_of(k, node)
+        refs[i] = expr.ref_of(k, node[1] == "ind" and {"ind", {"lock_name", node[2]}, node[3]} or node)
     end
     local sign = arg[2]
     local op = which or sign == "+" and "plus" or sign == "-" and "minus" or "lock"

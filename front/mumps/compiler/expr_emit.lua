@@ -444,6 +444,11 @@ emit["select"] = function(k, node)
     return format("(%s or %s())", concat(out, " or "), k:h("select_false"))
 end
 
+-- What @ of a lock's name has.
+emit["lock_name"] = function(k, node)
+    return format("%s(%s)", k:h("ind_lock"), value(k, node[2]))
+end
+
 -- @x@(subscripts) where a label is wanted: the name of the node, as text.
 emit["subscripted"] = function(k, node)
     return format("%s(%s%s)", k:h("subscripted"), value(k, node[2]), more(k, node[3]))

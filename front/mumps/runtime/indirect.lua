@@ -239,6 +239,15 @@ end
 
 M.ind_ref = ind_ref
 
+-- The text of an indirection that names a lock: no naked reference does.
+function M.ind_lock(v)
+    local text = text_of(v)
+    if not find(text, "^%^?[%a%%|%[@]") then
+        return fail("LKNAMEXPECTED")
+    end
+    return text
+end
+
 
 -- op of @v@(a): M.below_next(home, v, a) and the like.
 local function below(op)
