@@ -109,7 +109,7 @@ local function next_level(height)
         if code and code.at then -- a trap: it is where the error was
             return code.at, code.at_line, height, true
         elseif code and code.kind ~= "i" then
-            return code, line, height
+            return code, line, height, code.trap
         elseif not code and line then
             height = (math.floor(height / BELOW) + 1) * BELOW
             if height / BELOW >= #M.threads then
