@@ -176,7 +176,7 @@ local function smaller(code, serial, program)
         variants[i] = renumbered(variant, serial, 1000 + i)
     end
     local suite = suite_of(variants)
-    suite.seconds = 2
+    suite.seconds = 6
     local theirs, ours = run_pair(suite, program)
     for i, variant in ipairs(variants) do
         if theirs[i] and ours[i] and compiles(theirs[i]) and differ(theirs[i], ours[i]) then
@@ -269,7 +269,7 @@ end
 local seed, count = tonumber(arg[1] or 1), tonumber(arg[2] or 200)
 local modes = { unpack(arg, 3) }
 if #modes == 0 then
-    modes = { "programs", "indirect", "errors", "globals", "texts" }
+    modes = { "programs", "indirect", "errors", "globals", "texts", "naked", "stacks" }
 end
 local path = os.getenv("PROGRAM") or here .. "/../../build/caret-m"
 if not available("test -x " .. path) or not available("sh " .. here .. "/oracle.sh x 'q'") then

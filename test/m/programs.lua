@@ -6,7 +6,7 @@
 --
 -- Modes: "programs" (control flow), "indirect" (the same by indirection and XECUTE), "errors" ($ETRAP,
 -- $ECODE, ZGOTO, $STACK), "globals" (trees and naked references), "texts" (locals that get new texts all the
--- time).
+-- time), "naked" (programs_naked.lua), "stacks" (programs_stack.lua).
 
 local programs = {}
 
@@ -234,12 +234,15 @@ local trees = {
     function() return "zk " .. global() end,
 }
 
-local guard = 's:$i(^zs)>150 $ec=",Ulimit,"'
+local guards = {}
+local function guard()
+    return guards[mode] or 's:$i(^zs)>150 $ec=",Ulimit,"'
+end
 
 local ranges = { "1:1:3", "1,2", "3:-1:1", "1:1:$l($g(a))", "0:.5:1", "1:2:4,9" }
 
 local function for_head()
-    return "f " .. pick({ "i", "j" }) .. "=" .. pick(ranges) .. " " .. guard
+    return "f " .. pick({ "i", "j" }) .. "=" .. pick(ranges) .. " " .. guard()
 end
 
 local function operand()
@@ -301,7 +304,17 @@ local texts = {
     function() return "ts " .. pick({ "():s ", "*:s ", "(x,y):s " }) .. " " .. one_set() .. " tro " end,
 }
 
-local kinds = { programs = flow, indirect = indirect, errors = faults, globals = trees, texts = texts }
+local tools = {
+    pick = pick, chance = chance, expr = expr, quoted = quoted, names = names, label = label, guard = guard,
+    serial = function() return serial end,
+}
+local naked_ones, stacks = require("programs_naked")(tools), require("programs_stack")(tools)
+local kinds = {
+    programs = flow, indirect = indirect, errors = faults, globals = trees, texts = texts,
+    naked = naked_ones.list, stacks = stacks.list,
+}
+guards.naked, guards.stacks = naked_ones.guard, stacks.guard
+local begins = { naked = naked_ones.begin, stacks = stacks.begin }
 
 local function one_command()
     if chance(50) then
@@ -349,17 +362,20 @@ local function program(index)
     if mode == "texts" then
         table.insert(lines, " " .. start_of_texts)
     end
-    if mode == "errors" then
+    if begins[mode] then
+        table.insert(lines, begins[mode]())
+    elseif mode == "errors" then
         table.insert(lines, " n $es s $et=" .. trap())
     end
     add_lines(lines, random(6), "")
-    table.insert(lines, mode == "globals" and " w ! zwr:$d(^g) ^g zwr" or " w ! zwr")
+    local shows_globals = mode == "globals" or mode == "naked"
+    table.insert(lines, shows_globals and " w ! zwr:$d(^g) ^g zwr" or " w ! zwr")
     for _, name in ipairs({ "la", "lb", "lc" }) do
-        table.insert(lines, ":" .. name .. index .. "(p,q) " .. guard)
+        table.insert(lines, ":" .. name .. index .. "(p,q) " .. guard())
         add_lines(lines, random(3), "")
         table.insert(lines, " q")
     end
-    table.insert(lines, ":lf" .. index .. "(p) " .. guard)
+    table.insert(lines, ":lf" .. index .. "(p) " .. guard())
     add_lines(lines, random(2), "")
     table.insert(lines, " q " .. expr(1))
     return lines
