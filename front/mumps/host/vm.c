@@ -60,17 +60,27 @@ static int load_inside(lua_State *L, const char *path, const char *end)
     return 1;
 }
 
-/* package.loaders: the module of that name, or nil. */
-static int search(lua_State *L)
+static int find_module(lua_State *L, const char *path)
 {
     const char *folder = getenv("CARET_M_SOURCE");
-    char path[LONGEST];
 
-    path_of(path, luaL_checkstring(L, 1));
     if (folder != NULL &&
         (load_developed(L, folder, path, ".lua") || load_developed(L, folder, path, "/init.lua")))
         return 1;
     return load_inside(L, path, ".lua") || load_inside(L, path, "/init.lua");
+}
+
+/* package.loaders: the module of that name, or nil.  The compiler of M is interpreted: it has so many ways that traces
+ * of them cost more than they gain. */
+static int search(lua_State *L)
+{
+    char path[LONGEST];
+
+    path_of(path, luaL_checkstring(L, 1));
+    int found = find_module(L, path);
+    if (found && strstr(path, "mumps/compiler/") != NULL)
+        luaJIT_setmode(L, -1, LUAJIT_MODE_ALLFUNC | LUAJIT_MODE_OFF);
+    return found;
 }
 
 /* Before the files of package.path. */
