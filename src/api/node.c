@@ -508,13 +508,21 @@ int caret_node_subscript(const caret_node *n, unsigned i, char *buf, size_t cap,
 /* ------------------------------------------------------- ZWR text: base/zwr.h */
 
 /* Text in, and room for what comes out. */
-static int text_check(const char *function, const void *in, size_t n, const char *buf, size_t cap,
-                      const size_t *len)
+static int bytes_check(const char *function, const void *in, size_t n, const char *buf, size_t cap)
 {
     if (!caret__bytes_ok(in, n))
         return caret__refuse_bytes(function, "in", in, n);
-    if (!caret__bytes_ok(buf, cap))
-        return caret__refuse_bytes(function, "buf", buf, cap);
+    return caret__bytes_ok(buf, cap) ? CARET_OK : caret__refuse_bytes(function, "buf", buf, cap);
+}
+
+/* The same, and its length. */
+static int text_check(const char *function, const void *in, size_t n, const char *buf, size_t cap,
+                      const size_t *len)
+{
+    int rc = bytes_check(function, in, n, buf, cap);
+
+    if (rc != CARET_OK)
+        return rc;
     return len != NULL ? CARET_OK : caret__null(function, "len", "a place for the length");
 }
 
@@ -539,13 +547,13 @@ int caret_zwr2str(const char *in, size_t n, int utf8, char *buf, size_t cap, siz
 int caret_shown(const void *in, size_t n, size_t most, char quote, char *buf, size_t cap)
 {
     struct caret__shown shown;
-    size_t len;
-    int rc = text_check(__func__, in, n, buf, cap, &len);
+    int rc = bytes_check(__func__, in, n, buf, cap);
 
     _Static_assert(sizeof shown.text == CARET_SHOWN_SIZE, "room for any");
     if (rc != CARET_OK)
         return rc;
-    len = strlen(caret__shown(&shown, in, n, most < CARET__SHOWN_MOST ? most : CARET__SHOWN_MOST, quote)) + 1;
+    size_t len =
+        strlen(caret__shown(&shown, in, n, most < CARET__SHOWN_MOST ? most : CARET__SHOWN_MOST, quote)) + 1;
     if (len > cap)
         return caret__fail(CARET_E_BUFFER, "%s: %zu bytes are needed, buf has %zu", __func__, len, cap);
     memcpy(buf, shown.text, len);

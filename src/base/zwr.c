@@ -32,7 +32,7 @@ static inline void put_char(struct sink *sink, char c)
 
 static void put_bytes(struct sink *sink, const void *p, size_t n)
 {
-    if (sink->len < sink->cap)
+    if (n > 0 && sink->len < sink->cap)
         memcpy(sink->buf + sink->len, p, caret__min(n, sink->cap - sink->len));
     sink->len += n;
 }

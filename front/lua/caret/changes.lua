@@ -91,8 +91,8 @@ function changes.changes(db, options)
     end
     for name in pairs(options) do
         if not known[name] then
-            name = core.shown(tostring(name))
-            misuse(("changes has no option %s; there are from, prefix, wait"):format(name))
+            local shown = core.shown(tostring(name))
+            misuse(("changes has no option %s; there are from, prefix, wait"):format(shown))
         end
     end
     local patience = seconds("option wait", options.wait)
