@@ -198,11 +198,14 @@ local function pair(s, p)
     return first, second, p
 end
 
-local function zlink(s, p)
-    local name, options
-    name, options, p = pair(s, p)
-    if name[1] == "argind" then return name, p end
-    return { "zlink", name, options }, p
+-- paired(kind): the rule of a command whose arguments are such pairs.
+local function paired(kind)
+    return function(s, p)
+        local first, second
+        first, second, p = pair(s, p)
+        if first[1] == "argind" then return first, p end
+        return { kind, first, second }, p
+    end
 end
 
 -- ZEDIT: a second part counts for nothing.
@@ -210,13 +213,6 @@ local function zedit(s, p)
     local name, _
     name, _, p = pair(s, p)
     return name, p
-end
-
-local function zhelp(s, p)
-    local topic, library
-    topic, library, p = pair(s, p)
-    if topic[1] == "argind" then return topic, p end
-    return { "zhelp", topic, library }, p
 end
 
 local function ztrigger(s, p)
@@ -227,10 +223,10 @@ end
 for name, rule in pairs {
     ZATTACH = { expr.argument, "?1" }, ZAUDIT = { expr.argument, "?" }, ZBREAK = { zbreak, "+" },
     ZCOMPILE = { expr.argument, "+" }, ZCONTINUE = { nil, "-" }, ZEDIT = { zedit, "?" },
-    ZGOTO = { zgoto, "?" }, ZHALT = { expr.argument, "?" }, ZHELP = { zhelp, "?" },
-    ZINVCMD = { expr.argument, "?" }, ZKILL = { command.place_or_argument, "+" }, ZLINK = { zlink, "?" },
-    ZMESSAGE = { command.colons("zmessage"), "+" }, ZPRINT = { zprint, "?" }, ZRUPDATE = {
-    expr.argument, "+" },
+    ZGOTO = { zgoto, "?" }, ZHALT = { expr.argument, "?" }, ZHELP = { paired "zhelp", "?" },
+    ZINVCMD = { expr.argument, "?" }, ZKILL = { command.place_or_argument, "+" },
+    ZLINK = { paired "zlink", "?" }, ZMESSAGE = { command.colons("zmessage"), "+" },
+    ZPRINT = { zprint, "?" }, ZRUPDATE = { expr.argument, "+" },
     ZSHOW = { zshow, "?" }, ZSTEP = { zstep, "?1" }, ZSYSTEM = { expr.argument, "?" },
     ZTRIGGER = { ztrigger, "+" }, ZWRITE = { zwrite, "?" },
 } do rules[name] = rule end
