@@ -82,6 +82,12 @@ local function global_name(s, p)
     return { "global", id, list, env }, p
 end
 
+-- After @name@: a list begins at p, and the text goes on after its parenthesis.
+local function opened(s, p)
+    if byte(s, p) ~= 40 then fail("LPARENMISSING", p) end
+    if p == #s then fail("RPARENMISSING", p + 1) end
+end
+
 -- @x and @x@(...), from @ on.  lists: what reads subscripts from their parenthesis on, if not the usual one.
 local function indirection(s, p, lists)
     local node, list
@@ -89,8 +95,7 @@ local function indirection(s, p, lists)
     node, p = check(s, atom(s, p + 1))
     leave()
     if byte(s, p) == 64 then
-        if byte(s, p + 1) ~= 40 then fail("LPARENMISSING", p + 1) end
-        if p + 1 == #s then fail("RPARENMISSING", p + 2) end
+        opened(s, p + 1)
         if type(lists) == "function" then list, p = lists(s, p + 1) else list, p = subscripts(s, p + 2) end
     end
     return { "ind", node, list }, p
@@ -189,8 +194,7 @@ local function part(s, p, rule, called)
     local value, list
     value, p = atom(s, p + 1)
     if byte(s, p) ~= 64 then return { "ind", value }, p end
-    if byte(s, p + 1) ~= 40 then fail("LPARENMISSING", p + 1) end
-    if p + 1 == #s then fail("RPARENMISSING", p + 2) end
+    opened(s, p + 1)
     if called and is_call(s, p + 1) then return { "ind", value }, p end
     list, p = subscripts(s, p + 2)
     return { "ind", { "subscripted", value, list } }, p
