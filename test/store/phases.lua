@@ -186,7 +186,7 @@ local function try(fault, phase)
         ok and "OK" or tostring(why)))
 end
 
-db = assert(open())
+db = assert(caret.open((url:gsub("caret_timeout=%d+", "caret_timeout=60"))))
 db:set("^sum", 0)
 db:set("^other", 0)
 db:tp(function() for i = 1, 3000 do db:set("^walk", i, i) end end)
