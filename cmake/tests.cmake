@@ -24,9 +24,10 @@ endforeach()
 set(test_environment "CARET_BUILD=${CMAKE_BINARY_DIR};CARET_SOURCE=${PROJECT_SOURCE_DIR}")
 
 # Those that take long, the longest first: they begin before the others, so that no processor is idle at the end.
-set(long_tests run/yottadb_rust log/powerloss run/deb api/step api/torture run/install run/lua55 api/stopped log/syscalls
-    run/transfer run/yottadb_python run/rivals run/signals log/full copy/backup lua5.2/yottadb_tp lua5.3/gc api/snapshot
-    lua5.1/gc open/orphan)
+set(long_tests run/web_page run/deb run/lua55 run/install run/rivals api/step run/store_states log/powerloss run/web
+    run/yottadb_rust run/store_phases run/store_trouble store/postgres log/syscalls run/style api/torture api/stopped
+    run/musl run/mumps_conf run/transfer run/store_failover run/m_limits log/full lua5.2/iteration run/store_fronts
+    run/yottadb_python run/signals)
 
 # caret_test(name label... COMMAND command...)
 function(caret_test name)
