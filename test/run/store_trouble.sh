@@ -172,12 +172,12 @@ role() { printf '%s' "$url" | sed "s|//[^@]*@|//$1@|"; }
 may "create role idler login superuser; alter role idler set idle_session_timeout = '200ms'"
 ask "$(role idler)"
 say 'return db:lock({{"^a"}}, 1)'
-PGHOST=$pg_folder/s psql -XqAt -U idler -d caret -c 'set application_name = other' -c '\! sleep 3' >"$dir/psql" 2>&1 \
-    9>&- 8>&- 7>&- 6>&- &
+PGHOST=$pg_folder/s psql -XqAt -U idler -d caret -c 'set application_name = other' -c "\\! touch $dir/other; sleep 3" \
+    >"$dir/psql" 2>&1 9>&- 8>&- 7>&- 6>&- &
 holder=$!
-others() { [ "$(pg_sql s "select count(*) from pg_stat_activity where application_name = 'other'")" = "$1" ]; }
-soon others 1
-soon others 0
+ended() { [ "$(pg_sql s "select count(*) from pg_stat_activity where application_name = 'other'")" = 0 ]; }
+soon [ -f "$dir/other" ] # it may be ended before anybody sees it in the list
+soon ended
 say 'return db:get "^a"'
 is 3 "a lock is not lost while its program does something else"
 wait $holder
