@@ -304,6 +304,24 @@ function TestMisuse:test_only_before_the_colon_a_colon_is_missed()
     lu.assertErrorMsgContains("a node was expected, not a number (call methods with ':')", n.__merge, 5, n)
 end
 
+function TestMisuse:test_caches_and_feeds_miss_their_colon_too()
+    local function told(what, object, names, ...)
+        for _, name in ipairs(names) do
+            local ok, text = pcall(object[name], ...)
+            lu.assertFalse(ok, name)
+            lu.assertStrContains(text, what .. " was expected, not a " .. type((...)) .. " (call methods with ':')")
+        end
+    end
+    local cache, feed = require "caret.cache".new(db, "^cache"), assert(db:changes {wait = 0})
+    told("a cache", cache, {"get", "get_stale", "set", "add", "replace", "incr", "touch", "expire", "ttl", "delete",
+        "flush", "flush_expired", "get_keys", "stats"}, "key", 5)
+    told("a cache", cache, {"get", "get_stale", "set", "add", "replace", "incr", "touch", "ttl", "delete"}, "key", nil)
+    told("a feed of changes", feed, {"next", "place", "close"}, 1)
+    local _, text = pcall(function() local value = cache.get("key") return value end)
+    lu.assertStrContains(text, "test_misuse.lua:")
+    feed:close()
+end
+
 function TestMisuse:setUp()
     n:kill()
     n.word.__ = "word"

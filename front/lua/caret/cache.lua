@@ -59,6 +59,13 @@ local function is_integer(value)
     return math.type and math.type(value) == "integer"
 end
 
+-- Is it a cache, or inherits from one, and not a key, as in cache.get(key)?
+local function check(self)
+    if type(self) ~= "table" or not self.entries then
+        misuse("a cache was expected, not a " .. typename(self) .. " (call methods with ':')")
+    end
+end
+
 -- Letter and text of a value.
 local function encode(value)
     local kind = type(value)
@@ -285,6 +292,7 @@ end
 -- ------------------------------------------------------------------ methods
 
 local function store(self, key, value, ttl, only)
+    check(self)
     key = key_of(key)
     local kind, text = encode(value)
     local ms, now = to_live(self, ttl), now_of(self)
@@ -296,12 +304,11 @@ end
 --- Keep the value for ttl seconds; nil deletes.  true, nil, whether others were evicted for it; or false,
 -- "no memory".
 function Cache:set(key, value, ttl)
-    local clock = self.clock
-    if type(key) == "string" and type(value) == "string" and not clock then
+    if type(key) == "string" and type(value) == "string" and not self.clock then
         local ms = ttl and to_live(self, ttl) or self.ttl_ms
         if quick_put(self.entries, key, value, ms, -1, self.due) then return true, nil, false end
     elseif type(value) == "nil" then -- not a NULL pointer, which equals it
-        return self:delete(key)
+        return Cache.delete(self, key)
     end
     return store(self, key, value, ttl)
 end
@@ -318,8 +325,11 @@ end
 
 --- The value, or nil.
 function Cache:get(key)
+    if type(key) ~= "string" then
+        check(self)
+        key = key_of(key)
+    end
     local now = self.clock and now_of(self) or -1
-    if type(key) ~= "string" then key = key_of(key) end
     local kind, text = quick_get(self.entries, key, now)
     if kind == 115 then return text end
     if kind then return decode(kind, text) end
@@ -329,6 +339,7 @@ end
 
 --- The value, expired or not, as long as nobody removed it; nil, and whether it has expired.
 function Cache:get_stale(key)
+    check(self)
     local raw = self.entries(key_of(key)).__
     if not raw then return nil end
     return value_of(raw), nil, expiry_of(raw) <= now_of(self)
@@ -336,6 +347,7 @@ end
 
 --- Add to a number; where there is none, to init, which then lives for init_ttl seconds.
 function Cache:incr(key, by, init, init_ttl)
+    check(self)
     key = key_of(key)
     for what, v in pairs {["what is added"] = by == nil and 1 or by, init = init} do
         if type(v) ~= "number" then misuse(what .. " is a number, not a " .. typename(v)) end
@@ -347,12 +359,14 @@ end
 
 --- Give it a new time to live.
 function Cache:touch(key, ttl)
+    check(self)
     return self.retime(key_of(key), to_live(self, ttl), now_of(self))
 end
 Cache.expire = Cache.touch
 
 --- Seconds that are left, 0: it never expires; or nil, "not found".
 function Cache:ttl(key)
+    check(self)
     local raw, now = self.entries(key_of(key)).__, now_of(self)
     local left = raw and expiry_of(raw) - now or 0
     if left <= 0 then return nil, "not found" end
@@ -360,12 +374,14 @@ function Cache:ttl(key)
 end
 
 function Cache:delete(key)
+    check(self)
     self.drop(key_of(key))
     return true
 end
 
 --- Remove everything.
 function Cache:flush()
+    check(self)
     self.root:kill()
     self.due = 0
 end
@@ -383,6 +399,7 @@ end
 
 --- Remove what has expired, at most so many (0 or nil: all): how many were.
 function Cache:flush_expired(max)
+    check(self)
     max = number_of_keys(max, math.huge)
     local total, more, removed = 0, true
     while more and total < max do
@@ -394,6 +411,7 @@ end
 
 --- A list of keys, at most so many (1024; 0: all).
 function Cache:get_keys(max)
+    check(self)
     local keys, now = {}, now_of(self)
     max = number_of_keys(max, 1024)
     for _, raw, key in self.entries:pairs() do
@@ -405,6 +423,7 @@ end
 
 --- Counts.
 function Cache:stats()
+    check(self)
     local time = self.index:next()
     return {items = self.items:number(0), bytes = self.bytes:number(0), max_items = self.max_items,
         max_bytes = self.max_bytes, evicted = self.evicted:number(0), expired = self.expired:number(0),

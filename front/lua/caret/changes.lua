@@ -41,8 +41,15 @@ end
 local feed = {}
 feed.__index = feed
 
+local function check(self)
+    if type(self) ~= "table" or not self.log then
+        misuse("a feed of changes was expected, not a " .. typename(self) .. " (call methods with ':')")
+    end
+end
+
 --- The next change, nil if there is none in time; or nil, text, name.
 function feed:next(timeout)
+    check(self)
     local left = seconds("a timeout", timeout == nil and self.patience or timeout)
     while true do
         local name, subs, kind, value, length, place, index, count, range = core.log_next(self.log)
@@ -62,11 +69,13 @@ end
 
 --- The place to go on from: after the last commit that was told whole.
 function feed:place()
+    check(self)
     return core.log_place(self.log)
 end
 
 --- Give it back at once, not when it is collected.
 function feed:close()
+    check(self)
     core.log_close(self.log)
 end
 
