@@ -184,9 +184,18 @@ static int open_data(const struct caret__engine *e)
                             0);
 }
 
+/* errno is kept */
+static int may_read(const char *path)
+{
+    int error = errno, may = faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0;
+
+    errno = error;
+    return may;
+}
+
 static int cannot_open(const struct caret__engine *e)
 {
-    if (!e->readonly && (errno == EACCES || errno == EPERM || errno == EROFS))
+    if (!e->readonly && (errno == EACCES || errno == EPERM || errno == EROFS) && may_read(e->path))
         return caret__advise(caret__fail_errno(CARET_E_OPEN, "%s: may not be written here", e->path),
                              "readonly opens it for reading");
     return caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened for reading%s", e->path,

@@ -46,6 +46,12 @@ if $as "$caret" version >/dev/null 2>&1 && ! $as test -w "$db"; then
     done
     keep $as "$caret" dump --readonly --db "$db"
     note $? "--readonly does what is said of it"
+    chmod 400 "$db" # but of another's: it may not be read either
+    if ! $as test -r "$db"; then
+        keep $as "$caret" dump --db "$db"
+        [ $? = 3 ] && grep -q 'cannot be opened for reading and writing: Permission denied$' "$dir/err"
+        note $? "it is not named where it would not help"
+    fi
 else
     skip "no other user may run the tool here"
 fi
