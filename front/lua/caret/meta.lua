@@ -94,7 +94,7 @@ caret.DELETE = nil
 ---@field readonly? boolean true: nothing is written and no file is made, and no right but to read is needed
 ---@field sync? "commit"|"interval"|"off" what a loss of power may take: nothing, the last interval (default), or all since the last checkpoint; what is left is a state that was, and a killed process takes nothing in any mode
 ---@field sync_interval? number seconds between syncs in mode "interval", default 1; the smallest of all who have the database open counts
----@field log_size? integer bytes of the log, 8 MiB to 1 GiB, default 64 MiB, and longer, up to 1 GiB, for a large transaction, or while sets all over a large tree make checkpoints dear; three quarters of it, or of 1 GiB by default, are the limit of one transaction. Counts for the process that opens first after a clean close
+---@field log_size? integer bytes of the log, 8 MiB to 1 GiB, default 64 MiB (on a small disk half of what is free, 4 MiB at least), and longer, up to 1 GiB, for a large transaction, or while sets all over a large tree make checkpoints dear; three quarters of it, or of 1 GiB by default, are the limit of one transaction. Counts for the process that opens first after a clean close
 ---@field arena_limit? integer bytes of changed pages that are kept in shared memory; default: at most a quarter of the memory that is available, and at most half of what `shm_dir` has left
 ---@field huge_pages? boolean default true: changed pages are kept in pages of 2 MiB where the system has such, which takes no more memory and makes random access to a large database quicker; false: not by this process
 ---@field shm_dir? string the folder of shared memory, default /dev/shm; all users of a database need the same
