@@ -77,19 +77,19 @@ static struct caret__reserved *free_entry(struct caret__engine *e, bool *scarce)
     return found;
 }
 
-/* Consecutive free pages; their number is `ahead` if there are so many, or if `all`; else what can be had,
- * `pages` at least. */
-static int find_pages(struct caret__engine *e, uint32_t pages, uint32_t ahead, bool all, uint32_t *pgno,
+/* Consecutive free pages; their number is `ahead` if there are so many, else what can be had, `least` at least; if
+ * there is no such piece, the file grows by `ahead`. */
+static int find_pages(struct caret__engine *e, uint32_t least, uint32_t ahead, uint32_t *pgno,
                       uint32_t *count)
 {
     CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
 
-    for (*count = ahead;; *count = caret__max(*count / 4, pages)) {
+    for (*count = ahead;; *count = caret__max(*count / 4, least)) {
         *pgno = *count <= caret__pages_to_take(sh) ? caret__find_run(&e->pg, sh, *count) : 0;
         if (*pgno != 0)
             return CARET_OK;
-        if (all || *count == pages)
+        if (*count == least)
             break;
     }
     *count = ahead;
@@ -106,6 +106,16 @@ static int find_pages(struct caret__engine *e, uint32_t pages, uint32_t ahead, b
                       : caret__fail(CARET_E_DISKFULL, "%s: no %u consecutive free pages", e->path, ahead);
 }
 
+/* How many pages the next reservation needs: so many that those which may follow have room for all the rest. */
+static uint32_t least_of(const struct caret__room *room, uint32_t pages, uint32_t ahead, bool scarce)
+{
+    uint64_t later = (CARET__ROOM_ENTRIES - room->n - 1) * (uint64_t)MOST_PAGES;
+
+    if (scarce || room->ahead >= later + ahead)
+        return ahead;
+    return room->ahead > later + pages ? (uint32_t)(room->ahead - later) : pages;
+}
+
 /* Under the mutex: find and reserve; the file is grown when there is no room.  RESTART: wait, many do this now. */
 static int reserve(struct caret__engine *e, struct caret__room *room, uint32_t pages)
 {
@@ -120,7 +130,10 @@ static int reserve(struct caret__engine *e, struct caret__room *room, uint32_t p
                            (unsigned)(CARET__ROOM_ENTRIES * (uint64_t)MOST_PAGES * CARET__PAGE_SIZE >> 20));
     if (r == NULL || (scarce && room->n == 0))
         return CARET_RESTART;
-    int rc = find_pages(e, pages, ahead, scarce || room->n + 1 == CARET__ROOM_ENTRIES, &pgno, &count);
+    uint32_t least = least_of(room, pages, ahead, scarce);
+    int rc = find_pages(e, least, ahead, &pgno, &count);
+    if (rc == CARET_E_DISKFULL && least > pages && !scarce) /* the last pieces may do */
+        rc = find_pages(e, pages, ahead, &pgno, &count);
     if (rc != CARET_OK)
         return rc;
     r->pgno = pgno;
