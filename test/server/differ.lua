@@ -12,9 +12,10 @@
 --
 -- Of a topic, `unordered` names commands whose answer is a set, with `width(words)` elements of a flat array
 -- that belong together; `hidden` those that are sent but not compared; `makers` makes up words of its own;
--- `alike` is asked about answers that differ ("end": by chance, and so do the data from now on), and
--- `ends_exec` whether redis-server may end the connection within EXEC of a list of commands. The state of
--- both is compared at the end of each sequence by the `probes`. `before(connection)` is called before each.
+-- `alike` is asked about answers that differ, and is told how it was asked ("end": by chance, and so do the
+-- data from now on), and `ends_exec` whether redis-server may end the connection within EXEC of a list of
+-- commands. The state of both is compared at the end of each sequence by the `probes`. `before(connection)`
+-- is called before each.
 -- With DIFFER_HISTORY in the environment a difference is told with all that was sent before it.
 -- A connection that a server ends is made anew; the other has to end as well.
 --
@@ -264,7 +265,7 @@ local function compare(topic, words, what, a, b)
         local width = topic.width and topic.width(words) or 1
         a, b = sorted(a, width, 1), sorted(b, width, 1)
     end
-    local verdict = a == b or sorted_before(words, a, b) or topic.alike and topic.alike(words, a, b)
+    local verdict = a == b or sorted_before(words, a, b) or topic.alike and topic.alike(words, a, b, what)
     if verdict then return verdict ~= "end" end
     differences = differences + 1
     print(("%s: %s\n   ours  %q\n   redis %q"):format(what, shown(words), a:sub(1, 300), b:sub(1, 300)))
