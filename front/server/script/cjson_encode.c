@@ -199,6 +199,6 @@ int caret_codec__json_encode(lua_State *L)
 
     luaL_argcheck(L, lua_gettop(L) == 1, 1, "expected 1 argument");
     put_top(&e, 0);
-    lua_pushlstring(L, e.out->bytes, e.out->len);
+    caret_codec__out_push(L, e.out);
     return 1;
 }

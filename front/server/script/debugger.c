@@ -221,15 +221,6 @@ static bool split(struct serve__debugger *d, caret_slice text)
     return true;
 }
 
-/* Its Lua state is closed: with all that came from it. */
-static void drop_state(struct serve__scripts *x)
-{
-    lua_State *L = x->L;
-    serve__scripts_forget(x);
-    if (L != NULL)
-        lua_close(L);
-}
-
 static int begin(struct serve__call *q, struct serve__scripts *x)
 {
     struct serve__debugger *d = calloc(1, sizeof *d);
@@ -238,7 +229,7 @@ static int begin(struct serve__call *q, struct serve__scripts *x)
     *d = (struct serve__debugger){.x = x, .c = q->c, .sync = (q->c->flags & SERVE__CONN_DEBUG_SYNC) != 0};
     x->lease.keeps = q->w->handoff == NULL; /* of a run that does not begin, as something is wrong */
     x->lease.away = false;
-    drop_state(x);
+    serve__script_drop(x);
     x->debugger = d;
     sessions++;
     if (!split(d, q->argv[1]) || (x->L = serve__script_state(x)) == NULL)
@@ -259,7 +250,7 @@ static void end(struct serve__call *q, struct serve__scripts *x)
     q->c->flags |= SERVE__CONN_CLOSE;
     x->debugger = NULL;
     sessions--;
-    drop_state(x);
+    serve__script_drop(x);
     x->used = false;
     serve__buffer_free(&d->in);
     serve__buffer_free(&d->said);

@@ -171,7 +171,7 @@ static int pack(lua_State *L)
         lua_pushvalue(L, i);
         put_top(L, out, 0);
     }
-    lua_pushlstring(L, out->bytes, out->len);
+    caret_codec__out_push(L, out);
     return 1;
 }
 

@@ -5,13 +5,16 @@
 
 #include <stdlib.h>
 
-static int collect(lua_State *L)
+static void let_go(struct caret_codec__out *out)
 {
-    struct caret_codec__out *out = lua_touserdata(L, 1);
-
     free(out->bytes);
     out->bytes = NULL;
     out->len = out->room = 0;
+}
+
+static int collect(lua_State *L)
+{
+    let_go(lua_touserdata(L, 1));
     return 0;
 }
 
@@ -43,13 +46,26 @@ struct caret_codec__out *caret_codec__out(lua_State *L)
 {
     struct caret_codec__out *out = lua_touserdata(L, lua_upvalueindex(1));
 
-    if (out->room > CARET_CODEC__OUT_KEPT) {
-        free(out->bytes);
-        out->bytes = NULL;
-        out->room = 0;
-    }
+    if (out->room > CARET_CODEC__OUT_KEPT)
+        let_go(out);
     out->len = 0;
     return out;
+}
+
+/* What is large is in another one meanwhile, which is garbage if there is no memory for the string. */
+void caret_codec__out_push(lua_State *L, struct caret_codec__out *out)
+{
+    if (out->room <= CARET_CODEC__OUT_KEPT) {
+        lua_pushlstring(L, out->len > 0 ? out->bytes : "", out->len);
+        return;
+    }
+    struct caret_codec__out *large = caret_codec__out_new(L, sizeof *large);
+    *large = *out;
+    out->bytes = NULL;
+    out->len = out->room = 0;
+    lua_pushlstring(L, large->bytes, large->len);
+    let_go(large);
+    lua_remove(L, -2);
 }
 
 void caret_codec__out_grow(lua_State *L, struct caret_codec__out *out, size_t more)
@@ -57,8 +73,10 @@ void caret_codec__out_grow(lua_State *L, struct caret_codec__out *out, size_t mo
     size_t room = out->room < 512 ? 512 : out->room;
     char *bytes;
 
-    if (more > CARET_CODEC__OUT_MOST - out->len)
+    if (more > CARET_CODEC__OUT_MOST - out->len) {
+        let_go(out);
         luaL_error(L, "result is larger than %d bytes", (int)CARET_CODEC__OUT_MOST);
+    }
     while (room < out->len + more)
         room *= 2;
     bytes = realloc(out->bytes, room);

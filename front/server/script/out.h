@@ -28,6 +28,9 @@ void caret_codec__module(lua_State *L, const luaL_Reg *functions);
 /* The buffer of the running function, empty. */
 struct caret_codec__out *caret_codec__out(lua_State *L);
 
+/* Pushes what is in it as a string. */
+void caret_codec__out_push(lua_State *L, struct caret_codec__out *out);
+
 /* Makes room for more bytes, or raises an error. */
 void caret_codec__out_grow(lua_State *L, struct caret_codec__out *out, size_t more);
 

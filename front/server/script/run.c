@@ -146,6 +146,7 @@ static bool call_lua(struct serve__scripts *x, struct serve__handoff *h, int *fa
     if (sigsetjmp(x->out, 0) == 0) {
         serve__lend(h, &x->lease);
         *failed = lua_pcall(L, !driven, 1, 1);
+        serve__script_collect(L, &x->memory);
         whole = true;
     }
     serve__unlend(h, &x->lease);
@@ -279,6 +280,8 @@ static void own_call_over(const struct serve__call *q, struct serve__scripts *x)
 {
     x->used = false;
     serve__lease_over(q->w, &x->lease);
+    if (x->memory.worn)
+        serve__script_drop(x);
     if (x->run.dirty != 0 || x->run.expired != 0 || x->run.pending.len != 0)
         serve__events_send(&x->run);
 }
@@ -302,11 +305,11 @@ int serve__script_run_alone(struct serve__call *q, struct serve__scripts *x)
     x->alone = true;
     int rc = run(&own);
     x->alone = false;
-    own_call_over(q, x);
     if (rc == CARET_RESTART) {
         d->calm = 0;
         d->wanted *= d->wanted < SERVE__DRIVER_WANTED_MOST ? 2 : 1;
     }
+    own_call_over(q, x);
     return rc;
 }
 

@@ -11,6 +11,7 @@
  *   sink.c       answers of commands as Lua values
  *   answer.c     Lua values as answers
  *   state.c      the Lua state of a worker; sandbox.lua what its scripts see
+ *   memory.c     how much memory a state takes
  *   source.c     texts, as LuaJIT has to get them
  *   kill.c       SCRIPT KILL
  *   debugger.c   SCRIPT DEBUG: debugger.h
@@ -113,6 +114,17 @@ struct serve__script_row {
     bool stopped;                    /* the one before was answered, and `at` was not begun */
 };
 
+/* What a Lua state may take: a constant, so that no script takes all memory of the machine. */
+#define SERVE__SCRIPT_MEMORY ((size_t)1 << 30)
+
+struct serve__script_memory {
+    size_t bytes, peak; /* that it has, and had */
+    size_t next;        /* with more than that, garbage is collected at the end of a script */
+    bool worn;          /* it is to be dropped, as it had much more than it needs */
+    lua_Alloc behind;   /* what it was made with */
+    void *behind_ud;
+};
+
 struct serve__scripts {
     lua_State *L;          /* the state; */
     lua_State *now;        /* of the coroutine that answers are pushed to */
@@ -156,6 +168,7 @@ struct serve__scripts {
     struct serve__quick quick;
     struct serve__memo memo;
     struct serve__script_row row;
+    struct serve__script_memory memory; /* of L */
 };
 
 /* A state for the call: the one that it runs in already, or one that is free.  NULL: no memory. */
@@ -174,6 +187,16 @@ int serve__script_mend(lua_State *L);
 
 /* Make the state.  NULL: no memory. */
 lua_State *serve__script_state(struct serve__scripts *x);
+
+/* From now on it gets no more than SERVE__SCRIPT_MEMORY; what it asks for beyond is its error "not enough memory". */
+void serve__script_bound(lua_State *L, struct serve__script_memory *m);
+void serve__script_close(lua_State *L, const struct serve__script_memory *m);
+
+/* A script has ended, and what it returns is on the stack: give back what it took, if that is much.  May take long. */
+void serve__script_collect(lua_State *L, struct serve__script_memory *m);
+
+/* Close it: what came from it is forgotten. */
+void serve__script_drop(struct serve__scripts *x);
 
 /* The script of a text, or of its hash, if the state has compiled it; NULL: it has not. */
 struct serve__script *serve__script_known(struct serve__scripts *x, const caret_slice *name, bool sha);

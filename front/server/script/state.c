@@ -234,9 +234,21 @@ static int make(lua_State *L)
 lua_State *serve__script_state(struct serve__scripts *x)
 {
     lua_State *L = luaL_newstate();
-    if (L != NULL && lua_cpcall(L, make, x) != 0) {
-        lua_close(L);
+    if (L == NULL)
+        return NULL;
+    serve__script_bound(L, &x->memory);
+    if (lua_cpcall(L, make, x) != 0) {
+        serve__script_close(L, &x->memory);
         return NULL;
     }
     return L;
+}
+
+void serve__script_drop(struct serve__scripts *x)
+{
+    lua_State *L = x->L;
+    x->memory.worn = false;
+    serve__scripts_forget(x);
+    if (L != NULL)
+        serve__script_close(L, &x->memory);
 }

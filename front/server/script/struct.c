@@ -197,7 +197,7 @@ static int pack(lua_State *L)
             caret_codec__out_byte(L, out, 0);
         arg += put(L, out, &format, option, arg, size);
     }
-    lua_pushlstring(L, out->len > 0 ? out->bytes : "", out->len);
+    caret_codec__out_push(L, out);
     return 1;
 }
 
