@@ -7,6 +7,12 @@ if(TARGET caret_server AND NOT CARET_SMALL)
         add_dependencies(unit_tests caret_m)
     endif()
     set(server_workers 1 2 4)
+    if(NOT CARET_SANITIZE) # for test/server/test_failing_disk.lua
+        add_library(failing_disk MODULE test/server/failing_disk.c)
+        set_target_properties(failing_disk PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
+            LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+        add_dependencies(unit_tests failing_disk)
+    endif()
     if(CARET_SANITIZE)
         set(server_workers 2)
     endif()

@@ -83,6 +83,8 @@ static const char *common_error(int rc)
     }
 }
 
+#define SERVE__MISCONF "MISCONF Errors writing to the database: "
+
 /* What the database refused.  Of EXEC it is said that nothing of the transaction was done. */
 static void refused(struct serve__call *q, const char *kind, const char *why)
 {
@@ -103,8 +105,10 @@ void serve__answer_code(struct serve__call *q, int rc)
         serve__fail(q, "ERR invalid expire time in '%s' command", q->cmd->full);
     else if (rc == SERVE__E_ARITY)
         serve__fail(q, "ERR wrong number of arguments for '%s' command", q->cmd->full);
-    else if (rc == CARET_E_DISKFULL || rc == CARET_E_IO || rc == CARET_E_IO_FAILED)
-        refused(q, "MISCONF Errors writing to the database: ", caret_fact());
+    else if (rc == CARET_E_IO_FAILED)
+        refused(q, SERVE__MISCONF, "a write failed earlier: restart the server once the disk is well");
+    else if (rc == CARET_E_DISKFULL || rc == CARET_E_IO)
+        refused(q, SERVE__MISCONF, caret_fact());
     else if (rc == CARET_NONE)
         serve__null(q);
     else

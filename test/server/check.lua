@@ -103,10 +103,41 @@ function check.spread(n)
     return list
 end
 
---- Process ids of the workers.
-function check.workers()
+--- Another server, in the folder of this one: how.file, how.options, and `how.before`, what its shell does
+--- before.  Its number, and what connects to it.
+function check.server(how)
+    local folder = os.getenv("SERVE_FOLDER")
+    local program = (os.getenv("CARET_BUILD") or os.getenv("PWD") .. "/../../build") .. "/caret-server"
+    local path = folder .. "/another"
+    os.remove(path)
+    local command = "cd %s && " ..
+        "{ { %s; exec %s %s --shm-dir . --port 0 --unix %s %s; } 2>>log >log.out & echo $!; }"
+    local f = io.popen(command:format(folder, how.before or ":", program, how.file, path, how.options or ""))
+    local pid = tonumber(f:read("*l"))
+    f:close()
+    local function connect()
+        local c
+        check.wait(function()
+            c = resp.connect(path)
+            return c and pcall(c, "PING")
+        end)
+        return c
+    end
+    return pid, connect
+end
+
+--- Is the process there no more?
+function check.gone(pid)
+    local f = io.open("/proc/" .. pid .. "/stat")
+    local state = f and f:read("*a"):match("%) (%a)")
+    if f then f:close() end
+    return state == nil or state == "Z"
+end
+
+--- Process ids of the workers, also of another server.
+function check.workers(server)
     local t = {}
-    local f = io.popen("pgrep -P " .. os.getenv("SERVE_PID"))
+    local f = io.popen("pgrep -P " .. (server or os.getenv("SERVE_PID")))
     for line in f:lines() do t[#t + 1] = tonumber(line) end
     f:close()
     return t

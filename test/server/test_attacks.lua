@@ -105,28 +105,8 @@ end)
 
 -- ------------------------------------------------------------------------------- two servers on one file
 
-local folder = os.getenv("SERVE_FOLDER")
-local program = (os.getenv("CARET_BUILD") or os.getenv("PWD") .. "/../../build") .. "/caret-server"
-
--- A second one: its number, and how one connects to it.
-local function second_server()
-    local path = folder .. "/second"
-    local command = "cd %s && { %s data.caret --shm-dir . --port 0 --unix %s --workers 2 2>>log >/dev/null &"
-    local f = io.popen(command:format(folder, program, path) .. " echo $!; }")
-    local pid = tonumber(f:read("*l"))
-    f:close()
-    return pid, function()
-        local c
-        check.wait(function()
-            c = resp.connect(path)
-            return c and pcall(c, "PING")
-        end)
-        return c
-    end
-end
-
 case("a second server on the same file sees all of it, and its clients wait in the same lines", function(c)
-    local pid, connect = second_server()
+    local pid, connect = check.server {file = "data.caret", options = "--workers 2"}
     local other = connect()
     c("SET", "n", "0")
     for i = 1, 200 do
