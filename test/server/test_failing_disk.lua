@@ -1,5 +1,5 @@
--- A disk that fails (EIO): what is asked of it is refused, in words that say what to do, reads go on, and when
--- the disk is well again a restart has all that was answered.
+-- A disk that fails (EIO): what is asked of it is refused, in words that say what to do, reads go on, and
+-- when the disk is well again a restart has all that was answered.
 local check = require "check"
 local resp = require "resp"
 local ffi = require "ffi"
