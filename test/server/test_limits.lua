@@ -294,4 +294,21 @@ case("maxmemory-clients counts an argument that is announced, and answers that n
     closed {one, other}
 end)
 
+case("elements that may come again, more of them than memory has, are refused", function(c)
+    local text = ("m"):rep(200000)
+    c("SADD", "s", text)
+    c("HSET", "h", text, "v")
+    c("ZADD", "z", 1, text)
+    for _, words in ipairs {
+        {"SRANDMEMBER", "s", "-4611686018427387905"}, {"HRANDFIELD", "h", "-4611686018427387905"},
+        {"ZRANDMEMBER", "z", "-4611686018427387905"},
+        {"HRANDFIELD", "h", "-4611686018427387903", "WITHVALUES"},
+    } do
+        fails(c(unpack(words)), "ERR value is out of range")
+    end
+    local script = "return redis.call('srandmember', 's', '-4611686018427387905')"
+    fails(c("EVAL", script, 0), "ERR value is out of range")
+    is(#c("SRANDMEMBER", "s", -100), 100)
+end)
+
 check.run()

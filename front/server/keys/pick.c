@@ -102,16 +102,29 @@ static int load(struct serve__call *q, void *arg, caret_slice name, caret_slice 
     return list->failed || texts->failed ? CARET_E_NOMEM : CARET_OK;
 }
 
+/* Of elements that may come again there is no end: more than a string may have in Redis is refused, or a number would
+ * take all memory. */
+enum { MOST = 512 << 20, FRAME = 8 /* bytes of one in the answer beside its text, about */ };
+
+/* One more, of `taken` bytes so far. */
+static int add_one(struct serve__call *q, serve__picked *each, void *arg, caret_slice name, caret_slice value,
+                   size_t *taken)
+{
+    *taken += name.len + value.len + FRAME;
+    return *taken > MOST ? serve__fail(q, "ERR value is out of range") : each(q, arg, name, value);
+}
+
 static int from_loaded(struct serve__call *q, uint64_t n, serve__picked *each, void *arg)
 {
     const struct loaded *list = (const struct loaded *)(void *)q->r->scratch.data;
     uint64_t count = q->r->scratch.len / sizeof *list;
+    size_t taken = 0;
     int rc = CARET_OK;
     for (; rc == CARET_OK && n > 0 && count > 0 && !serve__reply_over(q); n--) {
         const struct loaded *one = &list[serve__random(q->r) % count];
         const char *text = q->r->work.data + one->at;
-        rc = each(q, arg, (caret_slice){text, one->name_len},
-                  (caret_slice){text + one->name_len, one->value_len});
+        rc = add_one(q, each, arg, (caret_slice){text, one->name_len},
+                     (caret_slice){text + one->name_len, one->value_len}, &taken);
     }
     return rc;
 }
@@ -121,11 +134,12 @@ int serve__pick_any(struct serve__call *q, const struct serve__key *k, uint64_t 
 {
     struct serve__fields i;
     caret_slice name, value;
+    size_t taken = 0;
     int rc = CARET_OK;
     if (n == 1 || !by_walk(q, k, n)) {
         for (; rc == CARET_OK && n > 0 && !serve__reply_over(q); n--)
             if ((rc = serve__fields_random(q, &i, k, &name, &value)) == CARET_OK)
-                rc = each(q, arg, name, value);
+                rc = add_one(q, each, arg, name, value, &taken);
         return rc;
     }
     q->r->work.len = q->r->scratch.len = 0;

@@ -18,7 +18,8 @@ typedef int serve__picked(struct serve__call *q, void *arg, caret_slice name, ca
 int serve__pick_some(struct serve__call *q, const struct serve__key *k, uint64_t n, serve__picked *each,
                      void *arg);
 
-/* n times any element, so that one may come several times.  The key has at least one. */
+/* n times any element, so that one may come several times.  The key has at least one.  More than 512 MiB: it is
+ * answered that the number is out of range. */
 int serve__pick_any(struct serve__call *q, const struct serve__key *k, uint64_t n, serve__picked *each,
                     void *arg);
 
