@@ -29,12 +29,11 @@ return function(g)
         return "@" .. quoted(reference)
     end
 
-    -- Not among several of a SET, or in its $PIECE: fis-gtm makes the references of these names last.
     local function target()
         return chance(25) and by_name(any()) or any()
     end
 
-    -- $GET of a reference by its name is made twice there.
+    -- $GET and SET $PIECE of a reference by its name make it twice there.
     local function got()
         local reference = any()
         local once = reference:find("^%^%a%([^^]*$") or reference:find("^%^%([^^,]*$")
@@ -61,10 +60,10 @@ return function(g)
     local list = {
         function() return "s " .. target() .. "=" .. value() end,
         function() return "s " .. target() .. "=" .. value() .. "," .. target() .. "=" .. value() end,
-        function() return "s (" .. any() .. "," .. pick(names) .. "," .. any() .. ")=" .. value() end,
-        function() return "s (" .. any() .. ",$p(" .. any() .. ',"^",2))=' .. value() end,
-        function() return "s $p(" .. any() .. ',"^",' .. value() .. "#4)=" .. value() end,
-        function() return "s $e(" .. any() .. "," .. value() .. "#4)=" .. value() end,
+        function() return "s (" .. target() .. "," .. pick(names) .. "," .. target() .. ")=" .. value() end,
+        function() return "s (" .. target() .. ",$p(" .. got() .. ',"^",2))=' .. value() end,
+        function() return "s $p(" .. got() .. ',"^",' .. value() .. "#4)=" .. value() end,
+        function() return "s $e(" .. got() .. "," .. value() .. "#4)=" .. value() end,
         function() return "w " .. shown() .. ',","' end,
         function() return "w " .. shown() .. ',",",' .. shown() .. ',"|",$r,!' end,
         function() return "w:" .. value() .. " " .. shown() end,

@@ -148,8 +148,8 @@ end
 
 M.reference = reference
 
--- A reference as a table (of the data part).
-local function ref_of(k, node)
+-- A reference as a table (of the data part); `how` is the function for one whose name is a text.
+local function ref_of(k, node, how)
     local op = node[1]
     if op == "local" then
         local subs = node[3] or {}
@@ -166,10 +166,20 @@ local function ref_of(k, node)
         return format("%s(%d%s)", k:h("r_naked"), #node[2], more(k, node[2]))
     end
     local subs = node[3] or {}
-    return format("%s(C,%s,%d%s)", k:h("ind_ref"), value(k, node[2]), #subs, more(k, subs))
+    return format("%s(C,%s,%d%s)", k:h(how or "ind_ref"), value(k, node[2]), #subs, more(k, subs))
 end
 
-M.ref_of = ref_of
+M.ref_of, M.whole_ref = ref_of, ref_of
+
+-- The same for a target whose value is computed before it is referred to: r_now() makes a naked one then.
+function M.late_ref(k, node)
+    if node[1] == "naked" then
+        return format("%s(%d%s)", k:h("r_late"), #node[2], more(k, node[2]))
+    elseif node[1] == "ind" then
+        return ref_of(k, node, "ind_late")
+    end
+    return ref_of(k, node)
+end
 
 -- op of @v@(s), with one subscript: a function of its own; nil for other nodes.
 function M.below(k, op, node, tail)

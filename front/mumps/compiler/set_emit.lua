@@ -25,7 +25,7 @@ function M.assign(k, node, v)
             local ref, sub = k:fresh("s"), k:fresh("s")
             return format("do local %s,%s=%s %s(%s,%s,%s) end", ref, sub, at, k:h("below_set"), ref, sub, v)
         end
-        return format("%s(%s,%s)", k:h("r_set"), expr.ref_of(k, node), v)
+        return format("%s(%s,%s)", k:h("r_set_late"), expr.late_ref(k, node), v)
     elseif op == "ERROR" then
         return format("%s(%s)", k:h("compile_error"), k:p(k:const{"error", node[2]}))
     elseif op == "svn" then
@@ -68,14 +68,14 @@ function M.held(k, node, out)
         return {op, hold(k, node[2], out)}
     end
     local name = k:fresh("s")
-    out[#out + 1] = format("local %s=%s ", name, expr.ref_of(k, node))
-    return {"ref", name}
+    out[#out + 1] = format("local %s=%s ", name, expr.late_ref(k, node))
+    return {"late", name}
 end
 
 -- Write and read what held() made.
 local function put(k, node, v)
-    if node[1] == "ref" then
-        return format("%s(%s,%s) ", k:h("r_set"), node[2], v)
+    if node[1] == "ref" or node[1] == "late" then
+        return format("%s(%s,%s) ", k:h(node[1] == "ref" and "r_set" or "r_set_late"), node[2], v)
     elseif is_plain(node) then
         return format("%s.c.v=%s ", k:slot(node[2]), v)
     end
@@ -96,8 +96,8 @@ local function look(k, node)
 end
 
 function M.get(k, node)
-    if node[1] == "ref" then
-        return format("%s(%s)", k:h("r_get"), node[2])
+    if node[1] == "late" then
+        return format("%s(%s(%s))", k:h("r_get"), k:h("r_now"), node[2])
     end
     return value(k, node)
 end
@@ -133,7 +133,6 @@ end
 -- Where nothing is set a global is not referred to, and the naked indicator stays.
 local function function_target(k, node, out)
     local name, args = node[2], node[3]
-    local naked = args[1][1] == "naked"
     local target = M.held(k, args[1], out)
     local list = arguments(k, args, out)
     while #list < least[name] do
@@ -142,10 +141,11 @@ local function function_target(k, node, out)
     local some = any_set(k, name, args, list)
     local function assign(v)
         local t, before = k:fresh("t"), ""
-        if naked then -- one reference, at this time
+        if target[1] == "naked" or target[1] == "late" then -- one reference, at this time
             local r = k:fresh("s")
-            before = format("local %s=%s ", r, expr.ref_of(k, target))
-            target, naked = {"ref", r}, false
+            local made = target[1] == "late" and format("%s(%s)", k:h("r_now"), target[2])
+            before = format("local %s=%s ", r, made or expr.ref_of(k, target))
+            target = {"ref", r}
         end
         return before .. format("local %s=%s(%s or \"\"%s,%s) if %s~=nil then %s end ", t, k:h("f_SET_"
             .. name),
@@ -227,7 +227,7 @@ end
 -- a function that assigns.  Also whether that is the same function each time.
 function M.place(k, node)
     if node[1] == "local" or node[1] == "global" or node[1] == "ind" then
-        return "return " .. expr.ref_of(k, node)
+        return "return " .. expr.late_ref(k, node)
     end
     local out, assign = {}
     if node[1] == "fn" then

@@ -44,13 +44,22 @@ function R.naked(n, ...)
     return R.extend(last, n, ...)
 end
 
+-- The same of a naked reference that is made later, by now().
+function R.late(n, ...) return {late = true, n = n, ...} end
+
+-- A reference, which may have been late.
+function R.now(ref)
+    if not ref.late then return ref end
+    return R.naked(ref.n, unpack(ref, 1, ref.n))
+end
+
 -- The same with room for n more.
 local function longer(ref, n)
     local m = ref.n
     if m + n > 31 then return report.fail("MAXNRSUBSCRIPTS") end
     local new = {slot = ref.slot, name = ref.name, env = ref.env, n = m + n, ref[1], ref[2], ref[3],
         ref[4], nil}
-    new.bracket = ref.bracket
+    new.bracket, new.late = ref.bracket, ref.late
     for i = 5, m do new[i] = ref[i] end
     return new
 end
@@ -131,6 +140,8 @@ for _, name in ipairs {"get", "peek", "set", "kill", "zkill", "data", "next", "p
                        "incr"} do
     operation(name)
 end
+
+function R.set_late(ref, v) return R.set(R.now(ref), v) end
 
 -- What walks a tree by @A@(X) does: the same for a reference and one subscript more, below[op](ref, a, v),
 -- without a table for the two.  Long ones take the long way.

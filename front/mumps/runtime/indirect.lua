@@ -204,21 +204,20 @@ end
 
 local lvs = {["local"] = true, global = true, naked = true, ind = true}
 
-local function compile_ref(home, text)
-    return compiled(home, "ref", text, function()
+local function compile_ref(home, kind, text)
+    return compiled(home, kind, text, function()
         local node = parsed(text)
         if not lvs[node[1]] then
             return fail("VAREXPECTED")
         end
         return load.snippet(text, home, function(k)
-            return "return " .. emit_expr.ref_of(k, node)
+            return "return " .. emit_expr[kind .. "_ref"](k, node)
         end)
     end)
 end
 
-
--- The reference that a text names, with n more subscripts.
-local function ind_ref(home, v, n, a, ...)
+-- The reference that a text names, with n more subscripts; kind "late": of a target, whose value comes first.
+local function named(home, kind, v, n, a, ...)
     local text = text_of(v)
     local r = name_of(text)
     local ref
@@ -227,7 +226,7 @@ local function ind_ref(home, v, n, a, ...)
     elseif r and n > 0 then
         return refs.extend(r, n, a, ...)
     elseif not r then
-        ref = (cached(home, "ref", text) or compile_ref(home, text))()
+        ref = (cached(home, kind, text) or compile_ref(home, kind, text))()
     else
         ref = refs.copy(r)
     end
@@ -237,7 +236,15 @@ local function ind_ref(home, v, n, a, ...)
     return ref
 end
 
+local function ind_ref(home, v, n, ...)
+    return named(home, "whole", v, n, ...)
+end
+
 M.ind_ref = ind_ref
+
+function M.ind_late(home, v, n, ...)
+    return named(home, "late", v, n, ...)
+end
 
 -- The text of an indirection that names a lock: no naked reference does.
 function M.ind_lock(v)
@@ -270,12 +277,12 @@ function M.below_at(home, v, a)
     if r then
         return r, a
     end
-    return ind_ref(home, v, 1, a), nil
+    return M.ind_late(home, v, 1, a), nil
 end
 
 function M.below_set(r, a, new)
     if a == nil then
-        return refs.set(r, new)
+        return refs.set_late(r, new)
     end
     return refs.below.set(r, a, new)
 end
@@ -371,7 +378,7 @@ function M.ind_set(place, new)
         place.c.v = new
         return
     end
-    return refs.set(place, new)
+    return refs.set_late(place, new)
 end
 
 -- The slot of a name without subscripts; of an actual by reference if `actual`.

@@ -47,8 +47,8 @@ list("mumps.runtime.symbols", {"new", "new_except", "kill_except", "undefined", 
 list("mumps.runtime.array", {"reuse"})
 list("mumps.runtime.frames", {"call", "block", "extrinsic", "slow", "finish", "pass_on", "too_deep",
     "too_many", "enter", "enter_routine"})
-list("mumps.runtime.indirect", {"ind_ref", "ind_lock", "ind_target", "ind_get", "ind_pattern", "ind_value",
-    "ind_peek", "ind_set", "ind_place", "ind_slot",
+list("mumps.runtime.indirect", {"ind_ref", "ind_late", "ind_lock", "ind_target", "ind_get", "ind_pattern",
+    "ind_value", "ind_peek", "ind_set", "ind_place", "ind_slot",
     "ind_text",
     "argument", "xecute",
     "enter_at", "target", "label_of", "text", "ref_next", "ref_prev", "ref_step_next", "ref_step_query",
