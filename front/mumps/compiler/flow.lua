@@ -20,7 +20,6 @@ local sets = require "mumps.compiler.set_emit"
 local tstart = require "mumps.compiler.tstart_emit"
 local format, concat = string.format, table.concat
 local value, cond = expr.value, expr.cond
-local truth = require "mumps.values.number".truth
 local number_of, spec_of = loops.number_of, loops.spec_of
 
 local M = {}
@@ -37,12 +36,12 @@ end
 
 local DEEPEST = 60
 
--- After an IF of a literal that is false nothing is reached but an error of the compiler: that is raised.
+-- After an IF of a constant that is false nothing is reached but an error of the compiler: that is raised.
 local function dead_error(args, cmds)
     local last = cmds[#cmds]
     if last[1] ~= "ERROR" then return nil end
     for _, arg in ipairs(args) do
-        if arg[1] == "const" and not fold.is_true(arg) and not truth(arg[2]) then return last end
+        if fold.is_false(arg) then return last end
     end
 end
 

@@ -6,6 +6,7 @@
 
 local lex = require "mumps.compiler.lex"
 local expr = require "mumps.compiler.expr"
+local fold = require "mumps.compiler.fold"
 
 local byte, find = string.byte, string.find
 local fail, soft = lex.fail, lex.soft
@@ -121,7 +122,10 @@ function expr.call(full, s, p, col)
     local from = p
     args, p = arguments(rule, s, p)
     if full == "NEXT" and args[1][1] == "local" and not args[1][3] then fail("LVORDERARG", from) end
-    return { "fn", full, args }, p
+    local node = { "fn", full, args }
+    local wrong = fold.wrong_call(node)
+    if wrong then fail(wrong, from + 1) end
+    return node, p
 end
 
 -- The same for the left side of SET: $PIECE and $EXTRACT, of a node; the name is at col.  These are the
