@@ -235,7 +235,7 @@ local function known(text, theirs, mine)
     if text:find "1E20" and text:find("*", 1, true) then return true end
     if mine == "E NUMOFLOW" and text:find '%-[-+]*[("]' then return true end -- of a constant, wrong there
     if effect and text:find "^s R=s,$p%(R,n" then return true end -- ours is evaluated from left to right
-    return text:find "$e%(R,%-1" or text:find "#[%(+]*[%d.$]" or (text:find "^s x%(" and mine:find '^V "k')
+    return text:find "$e%(R,%-1" or text:find "#[%(+'-]*[\"%d.$]" or (text:find "^s x%(" and mine:find '^V "k')
 end
 
 local passed, failed, done = 0, 0, 0

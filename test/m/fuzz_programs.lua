@@ -1,21 +1,19 @@
 -- Random programs on fis-gtm and on caret-m: fuzz_programs.lua SEED N [MODE...]
 --
 -- N programs of each mode (programs.lua) in batches. PROGRAM in the environment is caret-m, build/caret-m if
--- it is not set. A program whose output differs is made smaller, by leaving out lines and commands while it
--- differs, and printed with both outputs; those that differ as docs/m.md says are counted alone. The exit
--- status is 1 if others do, 77 without fis-gtm or caret-m.
+-- it is not set. A program whose output differs is made smaller (shrink.lua) and printed with both outputs;
+-- those that differ as docs/m.md says are counted alone. The exit status is 1 if others do, 77 without fis-gtm
+-- or caret-m.
 
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = here .. "/?.lua;" .. package.path
 local suites = require("suite")
 local programs = require("programs")
+local shrink = require("shrink")
+local run_pair, suite_of = shrink.run_pair, shrink.suite_of
 
 local batch = 200 -- programs of one routine: compiled by both in well below a second
 local most = tonumber(os.getenv("FUZZ_SHOW") or 3)
-
-local function run_pair(suite, program)
-    return suites.run(suite, suites.oracle), suites.run(suite, program)
-end
 
 local function text_of(result)
     return table.concat(result or { "(nothing)" }, "\n")
@@ -57,9 +55,16 @@ local function has_died(text, other)
     return text:find("(ended)", 1, true) and not other:find("(ended)", 1, true)
 end
 
+-- Both were cut off: the slower one printed less.
+local function are_endless(x, y)
+    x, y = x:match("^(.*)\n%(ended%)$"), y:match("^(.*)\n%(ended%)$")
+    local length = x and y and math.min(#x, #y)
+    return length and x:sub(1, length) == y:sub(1, length)
+end
+
 local function differ(theirs, ours)
     local x, y = alike(text_of(theirs)), alike(text_of(ours))
-    if has_died(x, y) then
+    if has_died(x, y) or are_endless(x, y) then
         return false
     end
     x = with_names_of(x, y)
@@ -97,104 +102,21 @@ local function compiles(result)
     return not text_of(result):find("ZLINKFILE", 1, true)
 end
 
-local function suite_of(variants)
-    local suite = { name = "fuzz", env = {}, after = "", input = "", comments = {}, cases = {},
-        apart = true }
-    for i, code in ipairs(variants) do
-        suite.cases[i] = { at = i, code = code, out = {}, before = {} }
-    end
-    return suite
+-- A label that was left out may be another difference, as an actual is told first here.
+local function is_without_label(result)
+    return text_of(result):find("LABELMISSING", 1, true)
 end
 
--- Labels end in a serial number: in a suite of variants each has its own.
-local function renumbered(code, from, to)
-    local lines = {}
-    for i, line in ipairs(code) do
-        lines[i] = line:gsub("(l[abcf])" .. from .. "%f[^%d]", "%1" .. to)
-    end
-    return lines
-end
-
-local function without_line(code, k)
-    local lines = {}
-    for i, line in ipairs(code) do
-        if i ~= k then
-            table.insert(lines, line)
-        end
-    end
-    return lines
-end
-
-local function with_line(code, k, line)
-    local lines = without_line(code, 0)
-    lines[k] = line
-    return lines
-end
-
--- Where commands begin: after blanks outside of quotes.
-local function starts_of(line)
-    local found, inside = {}, false
-    for at = 1, #line do
-        local byte = line:sub(at, at)
-        if byte == '"' then
-            inside = not inside
-        elseif byte == " " and not inside and line:match("^%a", at + 1) then
-            table.insert(found, at)
-        end
-    end
-    table.insert(found, #line + 1)
-    return found
-end
-
-local function shorter_lines(line)
-    local found, starts = {}, starts_of(line)
-    for k = 1, #starts - 1 do
-        table.insert(found, line:sub(1, starts[k] - 1) .. line:sub(starts[k + 1]))
-    end
-    return found
-end
-
-local function variants_of(code)
-    local variants = {}
-    for k = #code, 2, -1 do
-        table.insert(variants, without_line(code, k))
-    end
-    for k = 1, #code do
-        for _, line in ipairs(shorter_lines(code[k])) do
-            if line:match("%S") and line ~= code[k] then
-                table.insert(variants, with_line(code, k, line))
-            end
-        end
-    end
-    return variants
-end
-
--- Without one of its commands a loop may not end: a variant has little time.
-local function smaller(code, serial, program)
-    local variants = variants_of(code)
-    for i, variant in ipairs(variants) do
-        variants[i] = renumbered(variant, serial, 1000 + i)
-    end
-    local suite = suite_of(variants)
-    suite.seconds = 6
-    local theirs, ours = run_pair(suite, program)
-    for i, variant in ipairs(variants) do
-        if theirs[i] and ours[i] and compiles(theirs[i]) and differ(theirs[i], ours[i]) then
-            return renumbered(variant, 1000 + i, serial), theirs[i], ours[i]
-        end
-    end
-end
-
-local function minimise(code, serial, program)
-    local theirs, ours
-    for _ = 1, 25 do
-        local less, their, our = smaller(code, serial, program)
-        if not less then
-            break
-        end
-        code, theirs, ours = less, their, our
-    end
-    return code, theirs, ours
+local function smaller(code, serial, before, program)
+    local lacked = is_without_label(before)
+    return shrink.shrink(code, {
+        serial = serial,
+        run = function(suite) return run_pair(suite, program) end,
+        differ = function(theirs, ours)
+            local same = compiles(theirs) and (lacked or not is_without_label(theirs))
+            return same and differ(theirs, ours)
+        end,
+    })
 end
 
 local function tell(seed, which, at, code, theirs, ours)
@@ -206,14 +128,15 @@ end
 
 local shown, listed = 0, 0
 local function judge(seed, which, case, theirs, ours, program)
-    local code, small_theirs, small_ours = minimise(case.code, case.at, program)
+    local code = smaller(case.code, case.at, theirs, program)
     if is_listed(code) then
         listed = listed + 1
         return 0
     end
     shown = shown + 1
     if shown <= most then
-        tell(seed, which, case.at, code, small_theirs or theirs, small_ours or ours)
+        local small_theirs, small_ours = run_pair(suite_of({ code }), program)
+        tell(seed, which, case.at, code, small_theirs[1] or theirs, small_ours[1] or ours)
     end
     return 1
 end
@@ -271,12 +194,11 @@ local modes = { unpack(arg, 3) }
 if #modes == 0 then
     modes = { "programs", "indirect", "errors", "globals", "texts", "naked", "stacks" }
 end
-local path = os.getenv("PROGRAM") or here .. "/../../build/caret-m"
+local program, path = shrink.program()
 if not available("test -x " .. path) or not available("sh " .. here .. "/oracle.sh x 'q'") then
     print("fis-gtm or caret-m is missing")
     os.exit(77)
 end
-local program = suites.program(path:match("^/") and path or "$OLDPWD/" .. path)
 local bad = 0
 for _, which in ipairs(modes) do
     for at = 0, count - 1, batch do

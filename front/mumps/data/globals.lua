@@ -187,11 +187,11 @@ function G.restore_naked(saved) N.last, N.arg = saved, false end
 -- What an answer of C's means that is not a value: nil for no data; or an error.
 local function no_value(P, p, rc, what)
     if rc == NONE then return nil end
+    N.last = false
     return report.failed(rc, function() return text(P, p) end, what)
 end
 
 local function undefined(P, p, rc)
-    if rc ~= NONE then N.last = false end
     no_value(P, p, rc, ACCESS)
     if require "mumps.runtime.symbols".lenient then return "" end
     return report.fail("GVUNDEF", text(P, p))

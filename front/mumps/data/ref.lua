@@ -15,6 +15,7 @@ local quote = require "mumps.values.names".quote
 local R = {}
 
 local type, unpack, select = type, unpack, select
+local MOST = 31 -- subscripts
 
 -- ------------------------------------------------------------------- making
 
@@ -41,6 +42,7 @@ function R.naked(n, ...)
     local last = G.last_reference()
     if not last or last.n == 0 then return report.fail("GVNAKED") end
     last.n = last.n - 1
+    if last.n + n > MOST then G.restore_naked(false) end -- an error below, after which there is none
     return R.extend(last, n, ...)
 end
 
@@ -56,7 +58,7 @@ end
 -- The same with room for n more.
 local function longer(ref, n)
     local m = ref.n
-    if m + n > 31 then return report.fail("MAXNRSUBSCRIPTS") end
+    if m + n > MOST then return report.fail("MAXNRSUBSCRIPTS") end
     local new = {slot = ref.slot, name = ref.name, env = ref.env, n = m + n, ref[1], ref[2], ref[3],
         ref[4], nil}
     new.bracket, new.late = ref.bracket, ref.late
@@ -273,7 +275,7 @@ local function set_below(to, from)
             empty = empty or subs[i] == ""
         end
         target.n = to.n + n - from.n
-        if target.n > 31 then return report.fail("MAXNRSUBSCRIPTS") end
+        if target.n > MOST then return report.fail("MAXNRSUBSCRIPTS") end
         if empty and not to.slot then return report.empty_merged(R.name(target)) end
         R.set(target, v)
     end

@@ -45,7 +45,7 @@ local function run_out(kind, d, top, ok, v, p)
         elseif ok and (before == nil or trap.ecode == "" or before.control or before.by_ztrap) then
             trap.note_exit(d, trapped, left or ended)
             local jumped = before and before.control -- its target is the level's: it has to end as that does
-            if (v ~= nil) == (kind == EXTRINSIC) or jumped and (trapped or not before.fn) then
+            if (v ~= nil) == (kind == EXTRINSIC) or jumped and (v == nil and trapped or not before.fn) then
                 break
             end
             if kind == EXTRINSIC then
