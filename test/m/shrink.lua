@@ -56,7 +56,8 @@ end
 
 local function commands_of(code)
     local units = {}
-    for i, line in ipairs(code) do
+    for i = 2, #code do -- the first one sets what others use
+        local line = code[i]
         local starts = starts_of(line)
         for k = 1, #starts - 1 do
             units[#units + 1] = { i, starts[k] + 1, starts[k + 1] }

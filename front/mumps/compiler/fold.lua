@@ -5,8 +5,8 @@
 -- constants gets a field `known`, one with an error in it `wrong`, its mnemonic.  The code computes them all
 -- the same.
 --
--- It does the same with functions of texts and pattern matches, and with a $SELECT up to the first condition that
--- is true.  Arguments that are numbers must be constants as such, a sign before a number, a function or _.
+-- It does the same with functions of texts and pattern matches, and with a $SELECT up to the first condition
+-- that is true.  Arguments that are numbers must be constants as such, - before a number, a function or _.
 --
 -- Numbers are made of both operands, whatever the operator is, but for that of _.  Where a constant alone is
 -- a condition, a text beyond the range of numbers is true.
