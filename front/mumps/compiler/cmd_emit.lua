@@ -397,8 +397,10 @@ function do_cmd.TROLLBACK(k, cmd)
     if not arg then
         return k:h("tp_rollback") .. "()"
     end
-    local n = arg[1] == "argind" and format("%s(C,%s)", k:h("ind_value"), value(k, arg[2])) or value(k, arg)
-    return format("%s(%s(%s))", k:h("tp_rollback"), k:h("int"), n)
+    if arg[1] == "argind" then
+        return format("%s(C,\"TROLLBACK\",%s)", k:h("argument"), value(k, arg[2]))
+    end
+    return format("%s(%s(%s))", k:h("tp_rollback"), k:h("int"), value(k, arg))
 end
 
 function do_cmd.TRESTART(k)
@@ -484,9 +486,14 @@ local function entry_table(k, e)
         name(routine))
 end
 
-do_cmd.ZPRINT = each(function(k, arg)
+local zprint = each(function(k, arg)
     return format("%s(%s,%s)", k:h("cmd_ZPRINT"), entry_table(k, arg[2]), entry_table(k, arg[3]))
 end)
+
+-- Without an argument: the routine whole.
+function do_cmd.ZPRINT(k, cmd, ctx)
+    return #cmd[2] > 0 and zprint(k, cmd, ctx) or k:h("cmd_ZPRINT") .. "()"
+end
 
 do_cmd.ZBREAK = each(function(k, arg)
     local all = arg[1] == "zbreakall"

@@ -354,6 +354,12 @@ local function pattern(s, p, left, negated)
     if byte(s, p) == 64 then
         local value
         value, p = atom(s, p + 1)
+        if byte(s, p) == 64 then -- the name of a node, not a pattern
+            local list
+            opened(s, p + 1)
+            list, p = subscripts(s, p + 2)
+            value = { "subscripted", value, list }
+        end
         return fold_match { "match", left, { "ind", value }, negated }, p
     end
     local to, wrong, where = require("mumps.values.pattern").scan(s, p)

@@ -457,13 +457,16 @@ end
 -- Commands that do nothing with an empty argument.
 local NOTHING = { HANG = true, IF = true, WRITE = true, XECUTE = true, ZSHOW = true, ZSYSTEM = true }
 
+-- Those that it leaves without an argument, or gives an empty one.
+local ALONE = { BREAK = {}, TROLLBACK = {}, ZPRINT = {}, ZLINK = { { "zlink", { "const", "" } } } }
+
 -- Argument indirection: do what the command does with those arguments; what it returns is IF's and GOTO's.
 function M.argument(home, command, v)
     local text = text_of(v)
     if text == "" and NOTHING[command] then
         return true
-    elseif text == "" and command == "BREAK" then
-        return load.commands({{command, {}}}, text, home)()
+    elseif text == "" and ALONE[command] then
+        return load.commands({{command, ALONE[command]}}, text, home)()
     end
     local a, b, c = (cached(home, command, text) or compile_argument(home, command, text))()
     return a, b, c -- as above

@@ -1,0 +1,4 @@
+zpall ; prints itself
+ zp
+ zp:0  zp @""
+ q
