@@ -142,28 +142,49 @@ static int begin(const struct serve__keyspec *s, const caret_slice *argv, int ar
         return s->from;
     if (s->begin != SERVE__BEGIN_KEYWORD)
         return 0;
-    int step = s->from > 0 ? 1 : -1;
+    int step = s->from > 0 ? 1 : -1,
+        end = s->from > 0 ? argc - 1 : 1; /* a keyword at the end is not looked at */
     int i = s->from > 0 ? s->from : argc + s->from;
     size_t len = strlen(s->keyword);
-    for (; i > 0 && i < argc; i += step)
+    for (; i > 0 && i < argc && i != end; i += step)
         if (argv[i].len == len && strncasecmp(argv[i].data, s->keyword, len) == 0)
             return i + 1;
     return 0;
+}
+
+/* Does BITFIELD read alone?  What is wrong might write. */
+static bool only_gets(const caret_slice *argv, int argc)
+{
+    int i = 2;
+    while (i < argc) {
+        int after = argc - i - 1;
+        if (serve__is(&argv[i], "get") && after >= 2)
+            i += 3;
+        else if (serve__is(&argv[i], "overflow") && after >= 1)
+            i += 2;
+        else
+            return false;
+    }
+    return true;
+}
+
+static bool has_get(const caret_slice *argv, int argc)
+{
+    for (int i = 3; i < argc; i++)
+        if (serve__is(&argv[i], "get"))
+            return true;
+    return false;
 }
 
 /* Flags of a key that depend on other arguments: SET reads it if it has GET after its value, BITFIELD writes it unless
  * all it does is GET. */
 static unsigned variable_flags(bool is_set, const caret_slice *argv, int argc)
 {
-    bool get = false, change = false;
-    for (int i = is_set ? 3 : 2; i < argc; i++) {
-        get |= serve__is(&argv[i], "get");
-        change |= serve__is(&argv[i], "set") || serve__is(&argv[i], "incrby");
-    }
     if (is_set)
-        return get ? SERVE__KEY_RW | SERVE__KEY_ACCESS | SERVE__KEY_UPDATE
-                   : SERVE__KEY_OW | SERVE__KEY_UPDATE;
-    return change ? SERVE__KEY_RW | SERVE__KEY_ACCESS | SERVE__KEY_UPDATE : SERVE__KEY_RO | SERVE__KEY_ACCESS;
+        return has_get(argv, argc) ? SERVE__KEY_RW | SERVE__KEY_ACCESS | SERVE__KEY_UPDATE
+                                   : SERVE__KEY_OW | SERVE__KEY_UPDATE;
+    return only_gets(argv, argc) ? SERVE__KEY_RO | SERVE__KEY_ACCESS
+                                 : SERVE__KEY_RW | SERVE__KEY_ACCESS | SERVE__KEY_UPDATE;
 }
 
 /* How many keys follow, as atoi() reads it: a number, and anything after it. */
@@ -196,19 +217,33 @@ static bool tell_keys(const struct serve__command *c, const struct serve__keyspe
     }
     if (last >= argc)
         return false;
-    unsigned flags =
-        s->flags & SERVE__KEY_VARIABLE ? variable_flags(strcmp(c->name, "set") == 0, argv, argc) : s->flags;
+    unsigned flags = s->flags & SERVE__KEY_VARIABLE ? variable_flags(strcmp(c->name, "set") == 0, argv, argc)
+                                                    : s->flags & ~(unsigned)SERVE__KEY_INCOMPLETE;
     for (int i = first; i <= last; i += step)
         each(arg, i, flags);
     return true;
+}
+
+/* Where the keys of MIGRATE begin, after KEYS; 0: there is none. */
+static int after_keys(const caret_slice *argv, int argc)
+{
+    for (int i = 6; i < argc - 1; i++) {
+        if (serve__is(&argv[i], "keys"))
+            return i + 1;
+        if (serve__is(&argv[i], "auth"))
+            i++;
+        else if (serve__is(&argv[i], "auth2"))
+            i += 2;
+    }
+    return 0;
 }
 
 /* MIGRATE host port key|"" db timeout [KEYS key ...]: those of KEYS, or the one, which may be empty. */
 static bool migrate_keys(const struct serve__command *c, const caret_slice *argv, int argc,
                          serve__key_fn *each, void *arg)
 {
-    int keys = begin(&c->keys[1], argv, argc);
-    if (keys <= -c->arity)
+    int keys = after_keys(argv, argc);
+    if (keys == 0)
         return tell_keys(c, &c->keys[0], begin(&c->keys[0], argv, argc), argv, argc, each, arg);
     return argv[3].len == 0 && tell_keys(c, &c->keys[1], keys, argv, argc, each, arg);
 }
