@@ -14,26 +14,35 @@ local M = {}
 local do_cmd = {}
 M.do_cmd = do_cmd
 
--- One statement for each argument; argument indirection is the same for all of them.
+-- The statement of one argument, which f(k, arg, ctx, cmd) gives; argument indirection is the same for all.
+local function one_argument(f, k, arg, ctx, cmd)
+    local text, before -- before: what comes before the condition
+    if arg[1] == "argind" then
+        text = format("%s(C,%s,%s)", k:h("argument"), quote(cmd[1]), value(k, arg[2]))
+    elseif arg[1] == "ERROR" then
+        text = value(k, arg)
+    else
+        text, before = f(k, arg, ctx, cmd)
+    end
+    if arg.pc then
+        text = format("if %s then %s end", cond(k, arg.pc), text)
+    end
+    if before and before ~= "" then
+        text = format("do %s%s end", before, text)
+    end
+    return text
+end
+
+-- One statement for each argument.
 local function each(f)
     return function(k, cmd, ctx)
+        local args = cmd[2]
+        if #args == 1 then
+            return one_argument(f, k, args[1], ctx, cmd)
+        end
         local out = {}
-        for i, arg in ipairs(cmd[2]) do
-            local text, before -- before: what comes before the condition
-            if arg[1] == "argind" then
-                text = format("%s(C,%s,%s)", k:h("argument"), quote(cmd[1]), value(k, arg[2]))
-            elseif arg[1] == "ERROR" then
-                text = value(k, arg)
-            else
-                text, before = f(k, arg, ctx, cmd)
-            end
-            if arg.pc then
-                text = format("if %s then %s end", cond(k, arg.pc), text)
-            end
-            if (before or "") ~= "" then
-                text = format("do %s%s end", before, text)
-            end
-            out[i] = text
+        for i = 1, #args do
+            out[i] = one_argument(f, k, args[i], ctx, cmd)
         end
         return concat(out, " ")
     end

@@ -43,7 +43,7 @@ command.place_or_argument = place_or_argument
 
 -- SET: a special variable or a function on the left, from the byte after $ on.
 local function dollar_target(s, p)
-    local _, last = find(s, "^[%a%%][%a%d]*", p)
+    local last = lex.last_of(s, p)
     if not last then fail("VAREXPECTED", p) end
     local word = upper(sub(s, p, last))
     if byte(s, last + 1) == 40 then
@@ -109,7 +109,8 @@ local function set(s, p)
         targets = { one }
     end
     value, p = parse(s, equal(s, p))
-    return { "set", targets, value, paren = b == 40 or nil }, p
+    if b == 40 then return { "set", targets, value, paren = true }, p end
+    return { "set", targets, value }, p
 end
 
 -- What KILL and NEW spare: a name without subscripts.

@@ -40,7 +40,7 @@ end
 -- A local as it is, string or draft.
 local function view(k, node)
     local slot = k:slot(node[2])
-    return format("(%s.c.v or %s(%s))", slot, k:h("view"), slot)
+    return "(" .. slot .. ".c.v or " .. k:h("view") .. "(" .. slot .. "))"
 end
 
 -- Operands that nothing evaluated after them changes: drafts of locals are taken as they are.
@@ -102,7 +102,7 @@ end
 -- SET X=e.
 function M.set(k, target, e)
     local made = M.made(k, e)
-    return made and format("%s(%s,%s)", k:h("set_text"), k:slot(target[2]), made)
+    return made and k:h("set_text") .. "(" .. k:slot(target[2]) .. "," .. made .. ")"
 end
 
 -- Do these pieces or characters have one that is set, whatever the text is?

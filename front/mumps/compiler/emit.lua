@@ -49,12 +49,14 @@ end
 -- own.
 local function emit_lines(k, ast, from, to, level, first, last)
     local commits = has_tstart(ast, from, to)
+    local at
+    local function rest()
+        return format("return %s()", rest_after(k, at, to, level, last))
+    end
     for n = from, to do
         local line = ast.lines[n]
         if line.level == level and #line.cmds >= first then
-            local rest = function()
-                return format("return %s()", rest_after(k, n, to, level, last))
-            end
+            at = n
             k:line(n, flow.line(k, line.cmds, first, n * 65536 + k.id, rest, commits or k.commits))
             if tstart.always_leaves(line.cmds, first, commits or k.commits) then
                 return -- what follows is there once, not in each of these functions
@@ -105,7 +107,9 @@ end
 -- Blocks of the DOs of these lines which are not there yet.
 local function note_blocks(k, ast, from, to)
     for n = from, to do
-        for _, cmd in ipairs(ast.lines[n].cmds) do
+        local cmds = ast.lines[n].cmds
+        for i = 1, #cmds do
+            local cmd = cmds[i]
             if cmd[1] == "DO" and #cmd[2] == 0 and cmd.first and cmd.last >= cmd.first
                 and not k.blocks[cmd.first] then
                 k.blocks[cmd.first] = true
@@ -165,6 +169,17 @@ local function each_name(count, pattern, from)
     return out
 end
 
+local listed = {} -- such texts with a comma between: there are few of them
+
+local function list_of(count, pattern, from)
+    local by_pattern = listed[pattern] or {}
+    listed[pattern] = by_pattern
+    local key = count * 64 + (from or 1)
+    local text = by_pattern[key] or concat(each_name(count, pattern, from), ",")
+    by_pattern[key] = text
+    return text
+end
+
 -- When an entry leaves the work to frames.slow: a container is shared, or that of an actual is also the one
 -- of another name which is saved here.
 local function unusual(k, n, count)
@@ -189,12 +204,12 @@ end
 -- An actual that is a slot is by reference: the formal takes its container, b#, until the end.
 local function entry_head(k, label, formals, all, slots, at)
     local n = #formals
-    local args = concat(each_name(n, "a#"), ",")
+    local args = list_of(n, "a#")
     k:line(nil, format("if n>%d then return %s end local %s=%s", n, too_many(k, label, at),
-        concat(each_name(#all, "c#"), ","), concat(slots, ".c,") .. ".c"))
+        list_of(#all, "c#"), concat(slots, ".c,") .. ".c"))
     if n > 0 then
-        k:line(nil, format("local %s=%s", concat(each_name(n, "b#"), ","),
-            concat(each_name(n, "type(a#)==\"table\" and a#.c"), ",")))
+        k:line(nil, format("local %s=%s", list_of(n, "b#"),
+            list_of(n, "type(a#)==\"table\" and a#.c")))
     end
     k:line(nil, format("if %s then return %s(k,F.M%d,{%s},%d,n%s) end", unusual(k, n, #all), k:h("slow"), at,
         concat(slots, ","), n, n > 0 and "," .. args or ""))
@@ -207,17 +222,15 @@ local function entry_bind(k, n, count, slots)
             i, i, i))
     end
     if count > n then
-        k:line(nil, concat(each_name(count, "c#.v,c#.a", n + 1), ",") .. "=" .. concat(each_name(count,
-            "nil,false",
-            n + 1), ","))
+        k:line(nil, list_of(count, "c#.v,c#.a", n + 1) .. "=" .. list_of(count, "nil,false", n + 1))
     end
 end
 
 local function entry_body(k, n, all, at, slots)
     local count = #all
     k:line(nil, format("local d=L.n+1 if d>L.limit then return %s(d,F.E%d,k,n%s) end local %s=%s",
-        k:h("too_deep"), at, n > 0 and "," .. concat(each_name(n, "a#"), ",") or "",
-        concat(each_name(count, "x#,y#"), ","), concat(each_name(count, "c#.v,c#.a"), ",")))
+        k:h("too_deep"), at, n > 0 and "," .. list_of(n, "a#") or "",
+        list_of(count, "x#,y#"), list_of(count, "c#.v,c#.a")))
     entry_bind(k, n, count, slots)
     k:line(nil, "L.n=d KD[d]=k")
     k:line(nil, format("local top,t=N.top,T.t local ok,v,p=pcall(F.M%d) local e", at))
@@ -243,7 +256,7 @@ end
 local function emit_entry(k, label, formals, news, at)
     local all, slots = {}, {}
     local f = k:begin(format("F.E%d", at))
-    f.params = concat({"k", "n", unpack(each_name(#formals, "a#"))}, ",")
+    f.params = "k,n" .. (formals[1] and "," or "") .. list_of(#formals, "a#")
     for _, name in ipairs(formals) do
         all[#all + 1] = name
     end
@@ -455,7 +468,7 @@ function M.commands(cmds, id, last, params)
     k.local_call, k.local_target = other_call, other_target
     k.at_run_time = true
     local f = k:begin("F.L1")
-    f.params = params
+    f.params = params or ""
     k:line(1, flow.line(k, cmds, 1, 65536 + id, function()
         return last or "return"
     end, tstart.contains(cmds, 1, "TSTART")))
@@ -470,7 +483,7 @@ function M.snippet(id, write, params)
     k.local_call, k.local_target = other_call, other_target
     k.at_run_time = true
     local f = k:begin("F.L1")
-    f.params = params
+    f.params = params or ""
     k:line(1, write(k))
     k:finish()
     return k

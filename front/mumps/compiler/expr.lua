@@ -253,7 +253,7 @@ local function dollar(s, p)
     local b = byte(s, p)
     if b == 36 then return extrinsic(s, p + 1) end
     if b == 38 then return expr.external(s, p + 1) end
-    local _, last = find(s, "^[%a%%][%a%d]*", p)
+    local last = lex.last_of(s, p)
     if not last then fail("FCNSVNEXPECTED", p) end
     local word = upper(sub(s, p, last))
     if byte(s, last + 1) == 40 then

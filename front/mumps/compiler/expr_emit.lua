@@ -16,21 +16,30 @@ local booleans = {} -- the same: a Lua boolean
 -- ---- constants and lists
 
 local function constant(v)
-    if type(v) == "number" then
-        return v < 0 and format("(%.0f)", v) or format("%.0f", v)
+    if type(v) ~= "number" then
+        return quote(v)
+    elseif v >= 0 and v < 1e9 then
+        return "" .. v
     end
-    return quote(v)
+    return v < 0 and format("(%.0f)", v) or format("%.0f", v)
 end
 
 M.constant = constant
 
 -- Values of nodes from i on, each with a comma before it; an omitted one is nil.
 local function more(k, nodes, from)
-    local out = {}
-    for i = from or 1, #nodes do
-        out[#out + 1] = "," .. (nodes[i] and value(k, nodes[i]) or "nil")
+    from = from or 1
+    local n = #nodes
+    if n < from then
+        return ""
+    elseif n == from then
+        return "," .. (nodes[n] and value(k, nodes[n]) or "nil")
     end
-    return concat(out)
+    local out = {}
+    for i = from, n do
+        out[i - from + 1] = nodes[i] and value(k, nodes[i]) or "nil"
+    end
+    return "," .. concat(out, ",")
 end
 
 M.more = more
@@ -51,16 +60,14 @@ local function parts_of(node)
 end
 
 local function any(node, kinds)
-    if type(node) ~= "table" then
-        return false
-    end
     local op = node[1]
     if kinds[op] or op == "fn" and (node[2] == "INCREMENT" or node[2] == "ZINCR") then
         return true
     end
     local parts = parts_of(node)
     for i = 1, #parts do
-        if any(parts[i], kinds) then
+        local part = parts[i]
+        if type(part) == "table" and any(part, kinds) then
             return true
         end
     end
@@ -201,7 +208,7 @@ local function apply(k, op, node, tail, keep)
         return format("%s(%s%s)", k:h("r_" .. op), ref_of(k, node), tail or "")
     end
     local which, n, args = reference(k, node, keep)
-    return format("%s(%s%s)", k:h(which .. op .. n), args, tail or "")
+    return k:h(which .. op .. n) .. "(" .. args .. (tail or "") .. ")"
 end
 
 M.apply = apply
@@ -214,7 +221,7 @@ end
 local function plain_local(k, node, otherwise)
     if not node[3] or #node[3] == 0 then
         local slot = k:slot(node[2])
-        return format("(%s.c.v or %s(%s))", slot, k:h(otherwise), slot)
+        return "(" .. slot .. ".c.v or " .. k:h(otherwise) .. "(" .. slot .. "))"
     end
 end
 
@@ -275,7 +282,7 @@ end
 local function concatenation(k, node)
     local parts = chain(node, {})
     if #parts == 2 then
-        return format("%s(%s,%s)", k:h("concat"), value(k, parts[1]), value(k, parts[2]))
+        return k:h("concat") .. "(" .. value(k, parts[1]) .. "," .. value(k, parts[2]) .. ")"
     elseif #parts <= 100 then
         return format("%s(%d%s)", k:h("concat_list"), #parts, more(k, parts))
     end
@@ -290,7 +297,7 @@ function M.is_plain(node)
 end
 
 local function as_number(text)
-    return format("(%s and 1 or 0)", text)
+    return "(" .. text .. " and 1 or 0)"
 end
 
 -- ---- where a number is wanted: values/decimal.lua
@@ -299,12 +306,12 @@ local numbers = {} -- node[1] -> function(k, node): the text, or nil if it is li
 
 numbers["bin"] = function(k, node)
     local f = arithmetic[node[2]]
-    return f and format("%s(%s,%s)", k:h(f), number(k, node[3]), number(k, node[4]))
+    return f and k:h(f) .. "(" .. number(k, node[3]) .. "," .. number(k, node[4]) .. ")"
 end
 
 numbers["un"] = function(k, node)
     local op = node[2]
-    return op ~= "'" and format("%s(%s)", k:h(op == "-" and "nneg" or "nplus"), number(k, node[3]))
+    return op ~= "'" and k:h(op == "-" and "nneg" or "nplus") .. "(" .. number(k, node[3]) .. ")"
 end
 
 -- A fraction of at most 6 places, and not too large: as Lua writes it.
@@ -324,7 +331,7 @@ function M.is_number(node)
 end
 
 local function canonical(k, node)
-    return format("%s(%s)", k:h("canon"), numbers[node[1]](k, node))
+    return k:h("canon") .. "(" .. numbers[node[1]](k, node) .. ")"
 end
 
 emit["bin"] = function(k, node)
@@ -375,7 +382,7 @@ local function logical(k, op, a, b)
     if has_calls(b) or not else_ and has_effects(b) then
         return format("%s(%s,%s)", k:h(op == "&" and "both" or "either"), x, y)
     elseif not else_ then
-        return format(op == "&" and "(%s and %s)" or "(%s or %s)", x, y)
+        return "(" .. x .. (op == "&" and " and " or " or ") .. y .. ")"
     elseif op == "&" then
         return format("((%s and (%s and 1 or 2) or %s)==1)", x, y, else_)
     end
@@ -394,7 +401,7 @@ booleans["bin"] = function(k, node)
     elseif relations[op] then
         local read = (op == "<" or op == ">") and number or value
         text = op == "=" and equal_constant(k, a, b)
-            or format("%s(%s,%s)", k:h(relation(op, a, b)), read(k, a), read(k, b))
+            or k:h(relation(op, a, b)) .. "(" .. read(k, a) .. "," .. read(k, b) .. ")"
     else
         return format("%s(%s)", k:h("truth"), number(k, node))
     end
@@ -587,11 +594,21 @@ local function plain_cond(k, node)
     elseif node[1] == "const" and type(node[2]) == "number" then
         return node[2] ~= 0 and "true" or "false"
     end
-    return format("%s(%s)", k:h("truth"), value(k, node))
+    return k:h("truth") .. "(" .. value(k, node) .. ")"
 end
 
 local function plain_value(k, node)
     return emit[node[1]](k, node)
+end
+
+-- What has nothing within it is not counted.
+local function leaf_or(otherwise)
+    return function(k, node)
+        if node[1] == "const" then
+            return constant(node[2])
+        end
+        return otherwise(k, node)
+    end
 end
 
 local function plain_number(k, node)
@@ -613,7 +630,7 @@ local function counted(write)
     end
 end
 
-value, cond, number = counted(plain_value), counted(plain_cond), counted(plain_number)
+value, cond, number = leaf_or(counted(plain_value)), counted(plain_cond), counted(plain_number)
 
 M.value, M.number, M.emit = value, number, emit
 M.quote = quote

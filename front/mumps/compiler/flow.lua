@@ -216,19 +216,19 @@ local function statement(k, cmd, ctx)
 end
 
 function sequence(k, cmds, i, ctx)
-    local out = {}
+    local out, n = {}, 0
     while i <= #cmds do
         local cmd = cmds[i]
         local govern = governing[cmd[1]]
         local text = govern and govern(k, cmds, i, ctx)
+        n = n + 1
+        out[n] = text or statement(k, cmd, ctx)
         if text then
-            out[#out + 1] = text
             break
         end
-        out[#out + 1] = statement(k, cmd, ctx)
         i = i + 1
     end
-    return concat(out, " ")
+    return n == 1 and out[1] or concat(out, " ")
 end
 
 -- All commands of a line from the i-th on.  rest() gives the return that goes on after the line; commits:

@@ -95,9 +95,13 @@ end
 --- A node of two operands, once it is made: itself.
 function fold.binary(node)
     local left, right = node[3], node[4]
-    node.wrong = left.wrong or right.wrong
+    local wrong = left.wrong or right.wrong
+    if wrong then
+        node.wrong = wrong
+        return node
+    end
     local a, b = constant(left), constant(right)
-    if a == nil or b == nil or node.wrong then return node end
+    if a == nil or b == nil then return node end
     if node[2] ~= "_" and (is_beyond(a) or is_beyond(b)) then
         node.wrong = "NUMOFLOW"
         return node
@@ -115,9 +119,9 @@ end
 
 --- The same of one operand. What ' makes of a constant beyond the range is a constant.
 function fold.unary(node)
-    local v = constant(node[3])
-    node.wrong = node[3].wrong
-    if v == nil or node.wrong then return node end
+    local v, wrong = constant(node[3]), node[3].wrong
+    if wrong then node.wrong = wrong end
+    if v == nil or wrong then return node end
     if not is_beyond(v) then
         node.known = unary(node[2], v)
     elseif node[2] == "'" then
@@ -132,8 +136,9 @@ end
 function fold.match(node)
     local v
     if node[3][1] == "pat" then v = constant(node[2]) end
-    node.wrong = node[2].wrong
-    if v == nil or node.wrong then return node end
+    local wrong = node[2].wrong
+    if wrong then node.wrong = wrong end
+    if v == nil or wrong then return node end
     if is_beyond(v) then
         node.wrong = "NUMOFLOW"
     else

@@ -164,7 +164,7 @@ expr.emit["fn"] = function(k, node)
     if f then
         return f(k, node[3])
     end
-    return format("%s(%s)", k:h("f_" .. node[2]), string.sub(more(k, node[3]), 2))
+    return k:h("f_" .. node[2]) .. "(" .. string.sub(more(k, node[3]), 2) .. ")"
 end
 
 return special

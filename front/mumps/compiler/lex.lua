@@ -79,12 +79,26 @@ function lex.restart()
     depth = 0
 end
 
+-- Bytes that a name may begin with, and that may follow.
+local begins, follows = { [37] = true }, {}
+for b = 65, 90 do begins[b], begins[b + 32], follows[b], follows[b + 32] = true, true, true, true end
+for b = 48, 57 do follows[b] = true end
+
+-- The last byte of the name or word at p; nil if there is none.
+local function last_of(s, p)
+    if not begins[byte(s, p)] then return nil end
+    while follows[byte(s, p + 1)] do p = p + 1 end
+    return p
+end
+
+lex.last_of = last_of
+
 -- The name at p, as far as it counts, and the byte after it; nil if there is none.
 function lex.name(s, p)
-    local first, last = find(s, "^[%a%%][%a%d]*", p)
-    if not first then return nil, p end
-    if last - first >= NAME_MAX then return sub(s, first, first + NAME_MAX - 1), last + 1 end
-    return sub(s, first, last), last + 1
+    local last = last_of(s, p)
+    if not last then return nil, p end
+    if last - p >= NAME_MAX then return sub(s, p, p + NAME_MAX - 1), last + 1 end
+    return sub(s, p, last), last + 1
 end
 
 -- A label: a name, or digits.
@@ -122,8 +136,13 @@ end
 
 -- A numeric literal at p: its value and the byte after it.
 function lex.number(s, p)
+    local b = byte(s, p + 1)
+    if b == nil or (b < 48 or b > 57) and b ~= 46 and b ~= 69 then -- one digit alone
+        local digit = byte(s, p) - 48
+        if digit >= 0 then return digit, p + 1 end
+    end
     local _, last = find(s, "^%d*", p)
-    local b = byte(s, last + 1)
+    b = byte(s, last + 1)
     if b ~= 46 and b ~= 69 and last - p < 15 then return tonumber(sub(s, p, last)), last + 1 end
     if b == 46 then _, last = find(s, "^%.%d*", last + 1) end
     local _, exponent = find(s, "^E[+-]?%d+", last + 1)

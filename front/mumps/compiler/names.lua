@@ -10,6 +10,8 @@
 -- What is beyond a thousand functions is made by functions for a thousand each: Lua has limits for them, too.
 
 local format, gsub, byte, concat = string.format, string.gsub, string.byte, table.concat
+local find, sub = string.find, string.sub
+local clear = require "table.clear"
 
 local M = {}
 local Chunk = {}
@@ -19,6 +21,7 @@ local MOST_FUNCTIONS = 1000
 
 -- How a text is written in Lua.
 local function quote(s)
+    if not find(s, '[%c"\\\127-\255]') then return '"' .. s .. '"' end
     return '"' .. gsub(s, '[%c"\\\127-\255]', function(c)
         return format("\\%03d", byte(c))
     end) .. '"'
@@ -28,7 +31,7 @@ M.quote = quote
 
 function M.chunk(id)
     return setmetatable({id = id, lines = {}, map = {}, ends = {}, consts = {}, n = 0, nest = 0, rests = 0,
-        loops = 0, functions = 0}, Chunk)
+        loops = 0, functions = 0, f = false}, Chunk)
 end
 
 -- A constant object that is made when the chunk is loaded: {"pattern", text}, {"place", name, subs} and so
@@ -47,10 +50,29 @@ end
 
 -- ---- functions
 
+local free = {} -- what functions were written with, and others can be
+
+local function another()
+    local n = #free
+    local f = free[n]
+    if not f then
+        return {name = "", up = {}, slots = {}, order = {}, values = {}, n = 0, lines = {}, map = {},
+            labels = 0, outer = false, params = "", last_line = false}
+    end
+    free[n] = nil
+    clear(f.up)
+    clear(f.slots)
+    clear(f.order)
+    clear(f.values)
+    clear(f.lines)
+    clear(f.map)
+    f.n, f.labels, f.params, f.last_line = 0, 0, "", false
+    return f
+end
+
 function Chunk:begin(name)
-    local f = {name = name, up = {}, order = {}, values = {}, n = 0, lines = {}, map = {}, labels = 0,
-        chunk = self,
-        outer = self.f}
+    local f = another()
+    f.name, f.outer = name, self.f
     self.f = f
     return f
 end
@@ -68,57 +90,70 @@ end
 -- The function that was begun last is complete.
 function Chunk:finish(last)
     local f, out = self.f, self.lines
-    local head = f.n > 0 and format("local %s=%s ", concat(f.order, ","), concat(f.values, ",")) or ""
-    out[#out + 1] = format("%sdo %s%s=function(%s)", self:maker(), head, f.name, f.params or "")
-    for i, text in ipairs(f.lines) do
-        out[#out + 1] = text
-        self.map[#out] = f.map[i]
+    local lines, map, map_of, n = f.lines, self.map, f.map, #out + 1
+    local head = f.n > 0 and "local " .. concat(f.order, ",") .. "=" .. concat(f.values, ",") .. " " or ""
+    out[n] = self:maker() .. "do " .. head .. f.name .. "=function(" .. f.params .. ")"
+    for i = 1, #lines do
+        out[n + i], map[n + i] = lines[i], map_of[i]
     end
-    out[#out + 1] = (last or "") .. " end end"
+    n = n + #lines + 1
+    out[n] = (last or "") .. " end end"
     if f.last_line then
-        self.map[#out] = f.last_line
-        self.ends[#out] = true
+        map[n], self.ends[n] = f.last_line, true
     end
     self.f = f.outer
+    free[#free + 1] = f
 end
 
 function Chunk:line(m_line, text)
     local f = self.f
-    f.lines[#f.lines + 1] = text
-    f.map[#f.lines] = m_line
+    local n = #f.lines + 1
+    f.lines[n], f.map[n] = text, m_line
 end
 
 function Chunk:text()
     return concat(self.lines, "\n") .. (self.functions > MOST_FUNCTIONS and " end)()" or "")
 end
 
+-- A name in the function at work for what is reached as `value`; or that, if it has too many.
 local function upvalue(f, name, value)
-    if f.up[name] then
-        return name
-    elseif f.n >= MOST then
-        return value
-    end
-    f.n = f.n + 1
-    f.up[name] = true
-    f.order[f.n], f.values[f.n] = name, value
+    local n = f.n + 1
+    if n > MOST then return value end
+    f.n, f.order[n], f.values[n] = n, name, value
     return name
 end
 
 -- ---- what expressions call things
 
--- The slot of a local variable.
+-- The slot of a local variable.  Names of M need no quotes.
 function Chunk:slot(name)
-    local plain = gsub(name, "^%%", "_")
-    return upvalue(self.f, (plain ~= name and "w_" or "v_") .. plain, "V[" .. quote(name) .. "]")
+    local f = self.f
+    local known = f.slots[name]
+    if known then return known end
+    local plain = byte(name) == 37 and "w_" .. sub(name, 2) or "v_" .. name
+    known = upvalue(f, plain, 'V["' .. name .. '"]')
+    f.slots[name] = known
+    return known
 end
 
 -- A function of the runtime.
 function Chunk:h(name)
-    return upvalue(self.f, "h_" .. name, "H." .. name)
+    local f = self.f
+    local known = f.up[name]
+    if known then return known end
+    known = upvalue(f, "h_" .. name, "H." .. name)
+    f.up[name] = known
+    return known
 end
 
+-- A constant object.
 function Chunk:p(i)
-    return upvalue(self.f, "p_" .. i, "P[" .. i .. "]")
+    local f = self.f
+    local known = f.up[i]
+    if known then return known end
+    known = upvalue(f, "p_" .. i, "P[" .. i .. "]")
+    f.up[i] = known
+    return known
 end
 
 -- A name for a temporary, or a label of Lua, that no other in this function has.

@@ -61,7 +61,10 @@ local function arguments(s, p, cmd, rule, only)
 end
 
 local function word_at(s, p)
-    local _, last = find(s, "^[%a%%][%a%d]*", p)
+    local after = byte(s, p + 1)
+    local short = (after == 32 or after == 58) and commands[sub(s, p, p)]
+    if short then return short, p + 1 end
+    local last = lex.last_of(s, p)
     if not last or byte(s, p) == 37 then fail("CMD", p) end
     local full = commands[sub(s, p, last)] or commands[upper(sub(s, p, last))]
     if not full then fail("INVCMD", p) end
@@ -85,6 +88,13 @@ end
 
 local MOST_FORS = 31
 
+-- What a command's rule says: whether it wants arguments, takes only one, and no condition.
+for _, kind in pairs(rules) do
+    local letters = kind[2]
+    kind.mode, kind.one = byte(letters), find(letters, "1", 1, true) ~= nil
+    kind.unconditional = find(letters, ":", 1, true) ~= nil
+end
+
 -- How many FOR are before it on the line?
 local function fors(cmds)
     local n = 0
@@ -107,37 +117,37 @@ end
 
 -- One command at p, put into cmds; the byte after it.
 local function one(s, p, cmds)
-    local cmd, calls = { nil, {}, col = p }, lex.count_calls()
-    cmd[1], p = word_at(s, p)
-    local word_end = p - 1
-    local short = p == cmd.col + 1 and cmd[1] == "HALT"
-    local kind = rules[cmd[1]]
-    if byte(s, p) == 58 then
-        if find(kind[2], ":", 1, true) then fail("SPOREOL", p) end
-        cmd.pc, p = expr.parse(s, p + 1)
+    local name, after = word_at(s, p)
+    local cmd = { name, {}, col = p }
+    local word_end, kind = after - 1, rules[name]
+    if byte(s, after) == 58 then
+        if kind.unconditional then fail("SPOREOL", after) end
+        cmd.pc, after = expr.parse(s, after + 1)
     end
-    if short then hang(cmd, s, p) end
-    kind = rules[cmd[1]]
-    local after = p
+    if name == "HALT" and word_end == p then
+        hang(cmd, s, after)
+        name = cmd[1]
+        kind = rules[name]
+    end
     local any
-    any, p = argued(s, p)
-    local mode = byte(kind[2])
+    any, p = argued(s, after)
+    local mode = kind.mode
     if any and mode == 45 then fail("SPOREOL", p) end
-    if any and cmd[1] == "QUIT" and fors(cmds) > 0 then fail("QUITARGUSE", p) end
-    if cmd[1] == "FOR" and fors(cmds) >= MOST_FORS then fail("FOROFLOW", p, MOST_FORS) end
-    if p == after and (mode == 43 or cmd[1] == "FOR") then fail("SPOREOL", p) end
-    if cmd[1] == "FOR" and (p > #s or byte(s, p) == 59) then fail("VAREXPECTED", p) end
+    if any and name == "QUIT" and fors(cmds) > 0 then fail("QUITARGUSE", p) end
+    if name == "FOR" and fors(cmds) >= MOST_FORS then fail("FOROFLOW", p, MOST_FORS) end
+    if p == after and (mode == 43 or name == "FOR") then fail("SPOREOL", p) end
+    if name == "FOR" and (p > #s or byte(s, p) == 59) then fail("VAREXPECTED", p) end
     if any or mode == 43 then
-        p = arguments(s, p, cmd, kind[1], find(kind[2], "1", 1, true))
+        p = arguments(s, p, cmd, kind[1], kind.one)
         local b = byte(s, p)
         if b and b ~= 32 and b ~= 9 and b ~= 59 then fail("SPOREOL", p) end
     end
-    if cmd[1] == "FOR" then cmd.calls = calls end
-    if cmd[1] == "DO" and not any then
-        cmd.calls, cmd.stop = calls, blanks(s, p)
+    if name == "FOR" then cmd.calls = parse.calls end
+    if name == "DO" and not any then
+        cmd.calls, cmd.stop = parse.calls, blanks(s, p)
         if byte(s, cmd.stop) == 59 then cmd.stop = #s + 1 end
     end
-    mark("commands", cmd.col, word_end, cmd[1])
+    mark("commands", cmd.col, word_end, name)
     add(cmds, cmd)
     return p
 end
@@ -234,9 +244,11 @@ end
 -- routine's own commands alone.
 local function head(s, line)
     local p = 1
-    line.label, p = lex.label(s, p)
-    if line.label and byte(s, p) == 58 then line.hidden, p = true, p + 1 end
-    if line.label and byte(s, p) == 40 then
+    local label = nil
+    if not blank_or_end(byte(s)) then label, p = lex.label(s, p) end
+    if label then line.label = label end
+    if label and byte(s, p) == 58 then line.hidden, p = true, p + 1 end
+    if label and byte(s, p) == 40 then
         line.listed = true -- also when the list is wrong
         line.formals, p = formals(s, p + 1)
     end
@@ -262,7 +274,7 @@ local function too_long(s, line, errors)
 end
 
 local function read_line(s, n, errors)
-    local line = { n = n, level = 0, cmds = {} }
+    local line = { n = n, level = 0, cmds = {}, begins = 1, first_call = 0, last_call = 0 }
     mark("line", n)
     if s == "" or byte(s) == 59 then return line end
     if #s > MOST_LINE and too_long(s, line, errors) then return line end
@@ -452,7 +464,7 @@ function parse.argument(op, text)
     local kind = rules[op]
     local _, err = whole(function(s, p)
         if find(s, "^[ \t;]", p) and without_block(cmd) then return cmd, p end
-        p = arguments(s, p, cmd, kind[1], find(kind[2], "1", 1, true))
+        p = arguments(s, p, cmd, kind[1], kind.one)
         return cmd, p
     end, text)
     if err then return nil, err end

@@ -15,7 +15,7 @@ local M = {}
 function M.assign(k, node, v)
     local op = node[1]
     if is_plain(node) then
-        return format("do local t=%s %s.c.v=t end", v, k:slot(node[2]))
+        return "do local t=" .. v .. " " .. k:slot(node[2]) .. ".c.v=t end"
     elseif op == "ind" then
         if not node[3] then
             return format("%s(%s(C,%s),%s)", k:h "ind_set", k:h "ind_place", value(k, node[2]), v)
@@ -278,7 +278,7 @@ function M.set(k, arg)
         return append(k, targets[1], parts)
     end
     if is_plain(targets[1]) and expr.is_number(e) then
-        return format("%s(%s,%s)", k:h("set_number"), k:slot(targets[1][2]), expr.number(k, e))
+        return k:h("set_number") .. "(" .. k:slot(targets[1][2]) .. "," .. expr.number(k, e) .. ")"
     end
     if is_plain(targets[1]) and is_plain(e) then
         local to, from = k:slot(targets[1][2]), k:slot(e[2])

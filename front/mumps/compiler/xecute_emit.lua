@@ -9,6 +9,7 @@ local M = {}
 
 local apart = {NEW = true, GOTO = true, QUIT = true, ERROR = true}
 local transactions = {TSTART = true, TCOMMIT = true, TROLLBACK = true, TRESTART = true}
+local xecutes = {XECUTE = true}
 local governing = {IF = true, ELSE = true, FOR = true}
 local indirect = {ind = true, argind = true, indpat = true}
 
@@ -90,7 +91,7 @@ end
 -- Texts with transactions become part of their lines.
 function M.spread(k, ast)
     for _, line in ipairs(ast.lines) do
-        if has(line.cmds, {XECUTE = true}) then
+        if has(line.cmds, xecutes) then
             line.cmds = spread(k, line.cmds)
         end
     end

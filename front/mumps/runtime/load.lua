@@ -164,8 +164,20 @@ local function new_code(kind, name, text)
     return code
 end
 
--- A routine from its text.  It never fails: what does not compile raises its error when it is reached.
-function M.load(text, name, path)
+-- Compiling makes more garbage than M does, and none that is used again: as long as there is little else, a
+-- cycle of collection may begin later (host/vm.c has the pause of programs).
+local SMALL, PAUSE = 16384, 400 -- kilobytes, percent
+local usual = collectgarbage("setpause", PAUSE)
+collectgarbage("setpause", usual)
+
+local function collect_less(f, ...)
+    if collectgarbage "count" < SMALL then collectgarbage("setpause", PAUSE) end
+    local code = f(...)
+    collectgarbage("setpause", usual)
+    return code
+end
+
+local function load_routine(text, name, path)
     local code = new_code("routine", name, text)
     local ast = parse.routine(text, name)
     code.path, code.starts, code.hidden, code.errors = path, ast.starts, {}, ast.errors
@@ -180,6 +192,11 @@ function M.load(text, name, path)
     code.L1 = code.L1 or function() end
     name_labels(code, ast)
     return code
+end
+
+-- A routine from its text.  It never fails: what does not compile raises its error when it is reached.
+function M.load(text, name, path)
+    return collect_less(load_routine, text, name, path)
 end
 
 -- The function that begins at a line of a routine; nil: there is no such line.
