@@ -19,6 +19,8 @@ local mlua = {functions = {}}
 local MOST, LONGEST, CACHED = 8, 1048576, 1000
 local IGNORE_INIT = 2
 
+local byte, type, rawget = string.byte, type, rawget
+
 local states = {} -- [handle] = {globals, cache, cached}; false: closed; [0] is the one without a handle
 local value, set = xcall.value, xcall.set
 
@@ -62,31 +64,37 @@ end
 
 -- ------------------------------------------------------------------- code
 
--- ">a.b": a field of a field of the globals.
-local function named(s, name)
+local function keep(s, code, what)
+    if s.cached >= CACHED then s.cache, s.cached = {}, 0 end
+    s.cache[code], s.cached = what, s.cached + 1
+    return what
+end
+
+-- ">a.b": the names, which are kept; a global may be another function tomorrow.
+local function path_of(s, code)
+    local path = {}
+    for part in code:sub(2):gmatch "[^.]+" do path[#path + 1] = part end
+    return keep(s, code, path)
+end
+
+-- What they name: a field of a field of the globals.
+local function named(s, path, code)
     local f = s.globals
-    for part in name:gmatch "[^.]+" do
-        if type(f) ~= "table" then return nil, ("Lua: could not find function '%s'"):format(name) end
-        f = rawget(f, part)
+    for i = 1, #path do
+        if type(f) ~= "table" then break end
+        f = rawget(f, path[i])
     end
-    if type(f) ~= "function" then return nil, ("Lua: could not find function '%s'"):format(name) end
-    return f
+    if type(f) == "function" then return f end
+    return nil, ("Lua: could not find function '%s'"):format(code:sub(2))
 end
 
 local function compiled(s, code)
-    local f = s.cache[code]
-    if f then return f end
-    local why
-    if code:byte() == 62 then
-        f, why = named(s, code:sub(2))
-    else
-        f, why = s.globals.loadstring(code, "=mlua(code)")
-    end
+    local known = s.cache[code]
+    if type(known) == "function" then return known end
+    if known or byte(code) == 62 then return named(s, known or path_of(s, code), code) end
+    local f, why = s.globals.loadstring(code, "=mlua(code)")
     if not f then return nil, why:find "^Lua: " and why or "Lua: " .. why end
-    if code:byte() == 62 then return f end -- a global may be another function tomorrow
-    if s.cached >= CACHED then s.cache, s.cached = {}, 0 end
-    s.cache[code], s.cached = f, s.cached + 1
-    return f
+    return keep(s, code, f)
 end
 
 -- A result as an M value.

@@ -39,15 +39,33 @@ local function to_m(v)
     return error(("string or number expected, got %s"):format(type(v)), 3)
 end
 
+-- The variable of that name; one that is there has a name that is right.
+local function slot_of(name)
+    local slot = rawget(S, name)
+    if slot then return slot end
+    if not name:find "^[%%%a]%w*$" then require("mumps.runtime.error").fail("INVVARNAME", name) end
+    return S[name]
+end
+
 local function reference(name, n, subs)
     if type(name) ~= "string" then error(("string expected, got %s"):format(type(name)), 3) end
     for i = 1, n do subs[i] = to_m(subs[i]) end
-    local first = byte(name)
-    if first == CARET then return R.global(name, nil, n, unpack(subs, 1, n)) end
-    if first == DOLLAR or not name:find "^[%%%a]%w*$" then
-        require("mumps.runtime.error").fail("INVVARNAME", name)
+    if byte(name) == CARET then
+        if n < 4 then return R.global(name, nil, n, subs[1], subs[2], subs[3]) end
+        return R.global(name, nil, n, unpack(subs, 1, n))
     end
-    return R.local_(S[name], n, unpack(subs, 1, n))
+    local slot = slot_of(name)
+    if n < 4 then return R.local_(slot, n, subs[1], subs[2], subs[3]) end
+    return R.local_(slot, n, unpack(subs, 1, n))
+end
+
+local function copy_of(subs)
+    local list, i = {}, 1
+    while subs[i] ~= nil do
+        list[i] = subs[i]
+        i = i + 1
+    end
+    return list
 end
 
 -- All of the arguments are an address.
@@ -63,8 +81,7 @@ local function address(name, ...)
     end
     if n == 0 then return reference(name, 0, {}) end
     if type((...)) ~= "table" then return reference(name, n, {...}) end
-    local list = {}
-    for i, sub in ipairs((...)) do list[i] = sub end
+    local list = copy_of((...))
     for i = 2, n do list[#list + 1] = (select(i, ...)) end
     return reference(name, #list, list)
 end
@@ -100,6 +117,13 @@ function ydb.set(name, ...)
     if type(name) == "string" and byte(name) == DOLLAR then
         special.set(name:sub(2):upper(), to_m((select(n, ...))))
         return (select(n, ...))
+    end
+    if n == 1 and type(name) == "string" then
+        local slot, value = rawget(S, name), (...)
+        if slot and value ~= nil and value ~= ydb.DELETE then
+            A.set[0](slot, to_m(value))
+            return value
+        end
     end
     local list = {...}
     local ref, value = address(name, unpack(list, 1, n - 1)), list[n]
