@@ -1,9 +1,9 @@
 -- Random programs on fis-gtm and on caret-m: fuzz_programs.lua SEED N [MODE...]
 --
--- N programs of each mode (programs.lua) in batches. PROGRAM in the environment is caret-m, build/caret-m if it
--- is not set. A program whose output differs is made smaller (shrink.lua) and printed with both outputs; those
--- that differ as docs/m.md says are counted alone. The exit status is 1 if others do, 77 without fis-gtm or
--- caret-m.
+-- N programs of each mode (programs.lua) in batches. PROGRAM in the environment is caret-m,
+-- build/caret-m if it is not set. A program whose output differs is made smaller (shrink.lua) and
+-- printed with both outputs; those that differ as docs/m.md says are counted alone. The exit status is 1
+-- if others do, 77 without fis-gtm or caret-m.
 
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = here .. "/?.lua;" .. package.path

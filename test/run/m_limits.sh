@@ -27,7 +27,7 @@ ended() # LABEL MB
 for label in ${CARET_M_GROWTH:-texts levels merge lua}; do
     runs=0
     strange=""
-    for limit in ${CARET_M_LIMITS:-110 150 200 260 300 340}; do
+    for limit in ${CARET_M_LIMITS:-110 150 180 200 260 300 340}; do
         runs=$((runs + 1))
         how=$(ended "$label" "$limit")
         case $how in

@@ -130,7 +130,11 @@ local function finish(output, ok, result)
         tell(output, to_m(result))
         return 0
     end
-    tell(output, message(result):sub(1, LONGEST))
+    local text = message(result)
+    if text == "Lua: not enough memory" then -- an error of M's, as for all that is short of it
+        error(require("mumps.runtime.memory").out(), 0)
+    end
+    tell(output, text:sub(1, LONGEST))
     return -1
 end
 
