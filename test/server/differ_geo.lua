@@ -38,4 +38,17 @@ return {
     "georadiusbymember_ro key place far unit [WITHDIST] [ASC]",
     "zrem key place", "del key", "set key value", "zadd key score place",
     probes = {"TYPE KEY", "OBJECT ENCODING KEY", "ZRANGE KEY 0 -1 WITHSCORES"},
+    -- Of members at one distance COUNT takes any: one name differs, and nothing else.
+    alike = function(words, a, b)
+        local count, differ, others = false, 0, b:gmatch("[^\n]+")
+        for _, word in ipairs(words) do count = count or word:lower() == "count" end
+        for line in a:gmatch("[^\n]+") do
+            local other = others()
+            if line ~= other then
+                if not other or not line:find("^p%d") or not other:find("^p%d") then return false end
+                differ = differ + 1
+            end
+        end
+        return count and differ == 1 and not others()
+    end,
 }
