@@ -4,6 +4,7 @@ local resp = require "resp"
 
 local check = {path = os.getenv("SERVE_SOCKET")}
 local cases = {}
+local servers = {} -- that check.server() has started
 
 local function text(v)
     if v == resp.null then return "null" end
@@ -115,6 +116,7 @@ function check.server(how)
     local f = io.popen(command:format(folder, how.before or ":", program, how.file, path, how.options or ""))
     local pid = tonumber(f:read("*l"))
     f:close()
+    servers[#servers + 1] = pid
     local function connect()
         local c
         check.wait(function()
@@ -184,6 +186,9 @@ function check.run()
             print(("%s: %s"):format(case[1], wrong))
         end
         c:close()
+    end
+    for _, pid in ipairs(servers) do -- of a case that failed
+        if not check.gone(pid) then os.execute("kill " .. pid) end
     end
     print(("%d passed, %d failed"):format(#cases - failed, failed))
     os.exit(failed == 0 and 0 or 1)
