@@ -27,6 +27,10 @@ micro ; Times single commands: micro [n] prints a line "hundredths of a second o
  d e(n),t("S X=A(I)") f i=1:1:n s x=a(i)
  d e(n) s x="" d t("S X=$O(A(X))") f i=1:1:n s x=$o(a(x))
  d e(n) k a d t("S A(""k""_I)=I new") f i=1:1:n s a("k"_i)=i
+ d e(n) k ^A d t("S ^A(I)=I new") f i=1:1:n s ^A(i)=i
+ d e(n),t("S ^A(I)=I again") f i=1:1:n s ^A(i)=i
+ d e(n),t("S X=^A(I)") f i=1:1:n s x=^A(i)
+ d e(n) s x="" d t("S X=$O(^A(X))") f i=1:1:n s x=$o(^A(x))
  d e(n) k a d t("D F1") f i=1:1:n d f1
  d e(n),t("D F2(I)") f i=1:1:n d f2(i)
  d e(n),t("S X=$$F3(I)") f i=1:1:n s x=$$f3(i)
@@ -34,7 +38,7 @@ micro ; Times single commands: micro [n] prints a line "hundredths of a second o
  . s x=i
  d e(n) s z="x" d t("S @Z=I") f i=1:1:n s @z=i
  d e(n) s z="s x=1" d t("X Z") f i=1:1:n x z
- d e(n)
+ d e(n) k ^A
  q
 t(what) s k=what,t=$zgetjpi("","CPUTIM")
  q

@@ -13,7 +13,11 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cp "$here/micro.m" "$dir/"
 cd "$dir"
-export gtmroutines=. ydb_routines=. CARET_DB="$dir/db"
+export gtmroutines=". $gtm_dist/libgtmutil.so" ydb_routines=. CARET_DB="$dir/db" gtmgbldir=g.gld
+if [ -x "$gtm_dist/mumps" ]; then
+    printf 'change -segment DEFAULT -file=g.dat\nexit\n' | "$gtm_dist/mumps" -run GDE >/dev/null 2>&1
+    "$gtm_dist/mupip" create >/dev/null 2>&1
+fi
 round=0
 while [ $round -lt "$rounds" ]; do
     "$program" -run micro "$passes" | sed 's/^/ours /' >>measured
