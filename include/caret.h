@@ -172,7 +172,7 @@ enum {
     CARET_E_EXISTS = -45,    /* there is a file of that name already */
     /* of a database on a server: the connection was lost at a commit, and it could not be found out if it was done */
     CARET_E_UNKNOWN = -46,
-    CARET_E_UNSUPPORTED = -47, /* what a database in a file has, and one on a server has not */
+    CARET_E_UNSUPPORTED = -47, /* what only a file has, asked of a server; an address nothing is here for */
 
     CARET_E_INTERRUPTED = -60 /* caret_interrupt() ended the wait */
 };
