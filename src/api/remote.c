@@ -56,9 +56,11 @@ int caret__unsupported(const char *what, const caret_db *db)
 /* What can't be asked of a server.  Options that only make files quicker or smaller are passed over. */
 static int check_options(const caret_options *o)
 {
-    if (o->memory_limit != 0 || o->archive != NULL)
-        return caret__fail(CARET_E_UNSUPPORTED, "caret_open: option %s is for a database in a file",
-                           o->archive != NULL ? "archive" : "memory_limit");
+    if (o->archive != NULL)
+        return caret__fail(CARET_E_UNSUPPORTED, "caret_open: option archive is for a database in a file");
+    if (o->memory_limit != 0)
+        return caret__fail(CARET_E_UNSUPPORTED,
+                           "caret_open: option memory_limit is for a database in memory");
     return CARET_OK;
 }
 

@@ -101,6 +101,10 @@ static void what_is_not_known_is_refused(void **state)
                         "UNSUPPORTED: caret_open: addresses begin with postgresql://, postgres://, test://; "
                         "nothing is here for 'mysql://', and a file of that name is ./mysql://...");
     assert_int_equal(caret_open("test://one", &o, &peer), CARET_E_UNSUPPORTED);
+    assert_string_equal(caret_fact(), "UNSUPPORTED: option archive is for a database in a file");
+    o = (caret_options){.size = sizeof o, .memory_limit = 64 << 20};
+    assert_int_equal(caret_open("test://one", &o, &peer), CARET_E_UNSUPPORTED);
+    assert_string_equal(caret_fact(), "UNSUPPORTED: option memory_limit is for a database in memory");
     o = (caret_options){.size = sizeof o, .no_create = 1};
     assert_int_equal(caret_open("test://none", &o, &peer), CARET_E_NOTFOUND);
 }
