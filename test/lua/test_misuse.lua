@@ -309,13 +309,15 @@ function TestMisuse:test_caches_and_feeds_miss_their_colon_too()
         for _, name in ipairs(names) do
             local ok, text = pcall(object[name], ...)
             lu.assertFalse(ok, name)
-            lu.assertStrContains(text, what .. " was expected, not a " .. type((...)) .. " (call methods with ':')")
+            local found = type((...))
+            lu.assertStrContains(text, what .. " was expected, not a " .. found .. " (call methods with ':')")
         end
     end
     local cache, feed = require "caret.cache".new(db, "^cache"), assert(db:changes {wait = 0})
-    told("a cache", cache, {"get", "get_stale", "set", "add", "replace", "incr", "touch", "expire", "ttl", "delete",
-        "flush", "flush_expired", "get_keys", "stats"}, "key", 5)
-    told("a cache", cache, {"get", "get_stale", "set", "add", "replace", "incr", "touch", "ttl", "delete"}, "key", nil)
+    told("a cache", cache, {"get", "get_stale", "set", "add", "replace", "incr", "touch", "expire", "ttl",
+        "delete", "flush", "flush_expired", "get_keys", "stats"}, "key", 5)
+    told("a cache", cache, {"get", "get_stale", "set", "add", "replace", "incr", "touch", "ttl", "delete"},
+        "key", nil)
     told("a feed of changes", feed, {"next", "place", "close"}, 1)
     local _, text = pcall(function() local value = cache.get("key") return value end)
     lu.assertStrContains(text, "test_misuse.lua:")
