@@ -183,12 +183,11 @@ static inline struct caret__entry caret__entry_clamp(struct caret__entry e, unsi
     return e;
 }
 
-/* The entry in slot i, every length clamped to the page. */
+/* The entry of a slot, read as one word, every length clamped to the page. */
 static inline __attribute__((always_inline)) struct caret__entry
-caret__page_entry(const struct caret__page *p, unsigned i)
+caret__slot_entry(const struct caret__page *p, uint64_t raw)
 {
     struct caret__entry e;
-    uint64_t raw = caret__racy64(&p->slot[i]);
     unsigned off = (unsigned)(raw >> 32) & 0xffff, klen = (unsigned)(raw >> 48);
 
     if (caret__unlikely(off > CARET__PAGE_SIZE - 2))
@@ -202,6 +201,13 @@ caret__page_entry(const struct caret__page *p, unsigned i)
     if (caret__unlikely(off + 2 + klen + vlen > CARET__PAGE_SIZE))
         e = caret__entry_clamp(e, off);
     return e;
+}
+
+/* The same of slot i. */
+static inline __attribute__((always_inline)) struct caret__entry
+caret__page_entry(const struct caret__page *p, unsigned i)
+{
+    return caret__slot_entry(p, caret__racy64(&p->slot[i]));
 }
 
 /* The key of that entry after the prefix, for whom its value does not matter. */
@@ -219,16 +225,22 @@ static inline __attribute__((always_inline)) const uint8_t *caret__page_suffix(c
     return (const uint8_t *)p + off + 2;
 }
 
-/* Have the entry in slot i fetched, if there is one: it will be read soon.  Nothing that is read here counts.  Of one
- * at the end the page's first line is asked for again, as the page after this one takes a translation. */
-static inline __attribute__((always_inline)) void caret__page_ask_entry(const struct caret__page *p,
-                                                                        unsigned i)
+/* Have the entry in slot i fetched, if that is below the count: it will be read soon.  Nothing that is read here
+ * counts.  Of one at the end the page's first line is asked for again, as the page after this one takes a translation.
+ */
+static inline __attribute__((always_inline)) void caret__page_ask_below(const struct caret__page *p,
+                                                                        unsigned i, unsigned count)
 {
-    if (i < caret__page_count(p)) {
+    if (i < count) {
         unsigned off = caret__racy16(&p->slot[i].off) % CARET__PAGE_SIZE;
         __builtin_prefetch((const char *)p + off);
         __builtin_prefetch((const char *)p + (off + 64) % CARET__PAGE_SIZE);
     }
+}
+static inline __attribute__((always_inline)) void caret__page_ask_entry(const struct caret__page *p,
+                                                                        unsigned i)
+{
+    caret__page_ask_below(p, i, caret__page_count(p));
 }
 
 /* The same of the end of its value, when the entry has come. */
@@ -269,11 +281,17 @@ unsigned caret__page_find_beside(const struct caret__page *p, unsigned i, const 
 unsigned caret__page_find_around(const struct caret__page *p, unsigned i, const uint8_t *key, size_t len,
                                  bool *found);
 
-/* Have header and hints fetched, what the first step looks at, and the end, where the prefix of most pages is. */
-static inline __attribute__((always_inline)) void caret__page_ask_head(const struct caret__page *p)
+/* Have header and hints fetched, what the first step of a search looks at. */
+static inline __attribute__((always_inline)) void caret__page_ask_front(const struct caret__page *p)
 {
     __builtin_prefetch(p);
     __builtin_prefetch((const char *)p + 64);
+}
+
+/* The same, and the end, where the prefix of most pages is. */
+static inline __attribute__((always_inline)) void caret__page_ask_head(const struct caret__page *p)
+{
+    caret__page_ask_front(p);
     __builtin_prefetch((const char *)p + CARET__PAGE_SIZE - 64);
 }
 
@@ -309,22 +327,51 @@ static inline unsigned caret__page_room(const struct caret__page *p)
     return p->heap - CARET__PAGE_HEAD - 8u * p->count;
 }
 
-/* Does the header make sense for page pgno at this level?  For readers, before believing a stable page.  Two words
- * of it tell: which page it is, and four lengths, each of which is at most so much if the difference has a top bit. */
-static inline bool caret__page_sane(const struct caret__page *p, uint32_t pgno, unsigned level)
+/* Two words of the header, read once: which page it is, with its count, and four lengths. */
+struct caret__header {
+    uint64_t who, lengths;
+};
+
+static inline struct caret__header caret__page_header(const struct caret__page *p)
+{
+    const uint8_t *at = (const uint8_t *)p;
+
+    return (struct caret__header){caret__racy64(at + offsetof(struct caret__page, pgno)),
+                                  caret__racy64(at + offsetof(struct caret__page, heap))};
+}
+
+static inline unsigned caret__header_count(struct caret__header h)
+{
+    return (unsigned)(h.who >> 48);
+}
+static inline unsigned caret__header_prefix_off(struct caret__header h)
+{
+    return (unsigned)(h.lengths >> 32) & 0xffff;
+}
+static inline unsigned caret__header_prefix_len(struct caret__header h)
+{
+    return (unsigned)(h.lengths >> 48);
+}
+
+/* Do they make sense for page pgno at this level?  Each of the lengths is at most so much if the difference has a top
+ * bit.  So count and prefix are inside of the page. */
+static inline bool caret__header_sane(struct caret__header h, uint32_t pgno, unsigned level)
 {
     const uint64_t top = UINT64_C(0x8000800080008000),
                    most = (uint64_t)CARET__KEY_MAX << 48 | UINT64_C(0x100010001) * CARET__PAGE_SIZE;
-    const uint8_t *at = (const uint8_t *)p;
-    uint64_t who = caret__racy64(at + offsetof(struct caret__page, pgno)),
-             lengths = caret__racy64(at + offsetof(struct caret__page, heap)),
-             type = level == 0 ? CARET__PAGE_LEAF : CARET__PAGE_INNER;
-    unsigned count = (unsigned)(who >> 48), heap = lengths & 0xffff,
-             prefix = (unsigned)(lengths >> 32) & 0xffff;
+    uint64_t type = level == 0 ? CARET__PAGE_LEAF : CARET__PAGE_INNER;
+    unsigned heap = h.lengths & 0xffff;
 
-    return who << 16 == ((uint64_t)level << 56 | type << 48 | (uint64_t)pgno << 16) &&
-           (((most | top) - lengths) & ~lengths & top) == top && heap >= CARET__PAGE_HEAD + 8u * count &&
-           prefix + (unsigned)(lengths >> 48) <= CARET__PAGE_SIZE;
+    return h.who << 16 == ((uint64_t)level << 56 | type << 48 | (uint64_t)pgno << 16) &&
+           (((most | top) - h.lengths) & ~h.lengths & top) == top &&
+           heap >= CARET__PAGE_HEAD + 8u * caret__header_count(h) &&
+           caret__header_prefix_off(h) + caret__header_prefix_len(h) <= CARET__PAGE_SIZE;
+}
+
+/* The same of a page.  For readers, before believing a stable page. */
+static inline bool caret__page_sane(const struct caret__page *p, uint32_t pgno, unsigned level)
+{
+    return caret__header_sane(caret__page_header(p), pgno, level);
 }
 
 /* Everything about one page; appends a finding to report and returns false if something is wrong. */

@@ -103,10 +103,9 @@ struct caret__window {
 static inline void caret__hints_narrow(const struct caret__page *p, unsigned count, uint32_t h, unsigned *lo,
                                        unsigned *n)
 {
-    unsigned dist = count / (CARET__HINTS + 1), below = caret__below(p->hint, h);
-    *lo = below != 0 ? below * dist + 1 : 0;
-    unsigned hi = below < CARET__HINTS ? (below + 1) * dist : count;
-    *n = hi > *lo ? hi - *lo : 0;
+    unsigned dist = count / (CARET__HINTS + 1), below = caret__below(p->hint, h), after = below != 0;
+    *lo = below * dist + after;
+    *n = below < CARET__HINTS ? dist - after : count - *lo;
 }
 
 /*
@@ -176,9 +175,10 @@ static inline __attribute__((always_inline)) unsigned
 caret__find_from(const struct caret__page *p, unsigned lo, unsigned count, uint32_t head,
                  const uint8_t *suffix, size_t len, bool *found, struct caret__entry *e)
 {
-    if (lo >= count || caret__slot_head(p, lo) != head)
+    uint64_t raw = lo < count ? caret__racy64(&p->slot[lo]) : 0;
+    if (lo >= count || (uint32_t)raw != head)
         return lo;
-    *e = caret__page_entry(p, lo);
+    *e = caret__slot_entry(p, raw);
     *found = caret__entry_is(e, suffix, len);
     if (caret__likely(*found))
         return lo;
@@ -191,19 +191,37 @@ caret__find_from(const struct caret__page *p, unsigned lo, unsigned count, uint3
 /* -------------------------------------------------- in steps
  *
  * A search where other work comes between, so that what the next step looks at has come:
- *   narrow   the slots that the hints leave for a key; they are asked for, as the prefix is
+ *   narrow   the slots that the hints leave for a key; they are asked for, as the prefix is if it must be compared
  *   locate   the first of them whose head is not below the key's; its entry is asked for
  *   find     the position, while the page is unchanged
  */
 #define CARET__FEW 4u /* slots that the hints leave, of which no line besides theirs is to be waited for */
 
-static inline __attribute__((always_inline)) void
-caret__page_narrow(const struct caret__page *p, const uint8_t *key, size_t len, struct caret__window *w)
-{
-    const uint8_t *prefix;
-    unsigned plen = caret__prefix_of(p, &prefix), count = caret__page_count(p);
-    struct caret__window to = caret__window_of(p, count, key, len, plen);
+/* What the first step has read of the page. */
+struct caret__search {
+    struct caret__window window;
+    const uint8_t *prefix; /* to be compared; NULL: the key has it */
+    unsigned plen, count;
+    bool leaf; /* it is one, and its header makes sense */
+};
 
+/* shared: so many bytes of the key all keys of the page are known to have, as far as they have so many. */
+static inline __attribute__((always_inline)) void caret__page_narrow(const struct caret__page *p,
+                                                                     uint32_t pgno, const uint8_t *key,
+                                                                     size_t len, unsigned shared,
+                                                                     struct caret__search *s)
+{
+    struct caret__header h = caret__page_header(p);
+    unsigned count = caret__header_count(h), plen = caret__header_prefix_len(h);
+    bool leaf = caret__header_sane(h, pgno, 0), known = plen <= shared && len >= plen;
+
+    s->prefix = NULL;
+    if (caret__unlikely(!leaf || !known)) {
+        plen = caret__prefix_of(p, &s->prefix);
+        count = caret__page_count(p);
+        __builtin_prefetch(s->prefix);
+    }
+    struct caret__window to = caret__window_of(p, count, key, len, plen);
     if (to.n <= CARET__FEW) {
         __builtin_prefetch(&p->slot[to.lo]);
         __builtin_prefetch(&p->slot[to.lo + to.n]);
@@ -214,32 +232,36 @@ caret__page_narrow(const struct caret__page *p, const uint8_t *key, size_t len, 
         __builtin_prefetch(slots + 64);
         __builtin_prefetch(slots + CARET__WINDOW * sizeof p->slot[0] - 1);
     }
-    __builtin_prefetch(prefix);
-    *w = to;
+    s->window = to;
+    s->plen = plen;
+    s->count = count;
+    s->leaf = leaf;
 }
 
 static inline __attribute__((always_inline)) void caret__page_locate(const struct caret__page *p,
-                                                                     struct caret__window *w)
+                                                                     struct caret__search *s)
 {
-    unsigned lo = w->n <= CARET__FEW ? caret__head_lower(p, w->lo, w->n, w->head)
-                                     : caret__head_count(p, w->lo, w->n, caret__page_count(p), w->head);
+    struct caret__window w = s->window;
+    unsigned lo = w.n <= CARET__FEW ? caret__head_lower(p, w.lo, w.n, w.head)
+                                    : caret__head_count(p, w.lo, w.n, s->count, w.head);
 
-    w->lo = lo;
-    caret__page_ask_entry(p, lo);
+    s->window.lo = lo;
+    caret__page_ask_below(p, lo, s->count);
 }
 
 static inline __attribute__((always_inline)) unsigned
-caret__page_find_located(const struct caret__page *p, const struct caret__window *w, const uint8_t *key,
+caret__page_find_located(const struct caret__page *p, const struct caret__search *s, const uint8_t *key,
                          size_t len, bool *found, struct caret__entry *e)
 {
-    const uint8_t *prefix;
-    unsigned plen = caret__prefix_of(p, &prefix), count = caret__page_count(p);
-    int c = caret__prefix_compare(prefix, plen, key, len);
+    unsigned plen = s->plen;
 
     *found = false;
-    if (caret__unlikely(c != 0))
-        return c < 0 ? 0 : count;
-    return caret__find_from(p, w->lo, count, w->head, key + plen, len - plen, found, e);
+    if (caret__unlikely(s->prefix != NULL)) {
+        int c = caret__prefix_compare(s->prefix, plen, key, len);
+        if (c != 0)
+            return c < 0 ? 0 : s->count;
+    }
+    return caret__find_from(p, s->window.lo, s->count, s->window.head, key + plen, len - plen, found, e);
 }
 
 #endif

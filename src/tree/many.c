@@ -20,7 +20,7 @@
  *   5  root         the root's way, as in step 1 of ways.c, then 6
  *   6  way, narrow  the group of the way that has the key; ask for the group
  *      way, choose  the child for the key; ask for the child's page-table entry, and for its way, or where the way is
- *                   of the lowest level for the leaf's header, hints and end where they were last
+ *                   of the lowest level for the leaf's header and hints where they were last
  *   7  way, down    does the child's way hold?  Then 6 again, a level lower.  Else the child's version and word, and 2
  *                   goes on there.  In both cases: fence; this page's version and word must be unchanged.  Of the root
  *                   that is looked at once, when all lanes have the versions of their children
@@ -52,13 +52,13 @@ static inline uint32_t root_of(const struct caret__view *v)
 
 static INLINE void narrow(struct caret__lane *l)
 {
-    caret__page_narrow(l->at.page, l->key, l->len, &l->window);
+    caret__page_narrow(l->at.page, l->at.pgno, l->key, l->len, l->shared, &l->search);
     l->step = CARET__LANE_LOCATE;
 }
 
 static INLINE void locate(struct caret__lane *l)
 {
-    caret__page_locate(l->at.page, &l->window);
+    caret__page_locate(l->at.page, &l->search);
     l->step = CARET__LANE_CHOOSE;
 }
 
@@ -67,16 +67,15 @@ static INLINE void arrive(const struct caret__view *v, struct caret__lane *l)
 {
     struct caret__entry e = {.val = NULL}; /* which not every compiler sees is looked at only if found */
 
-    l->at.pos = caret__page_find_located(l->at.page, &l->window, l->key, l->len, &l->at.found, &e);
+    l->at.pos = caret__page_find_located(l->at.page, &l->search, l->key, l->len, &l->at.found, &e);
     if (l->at.found) {
         l->val = e.val;
         l->vlen = e.vlen;
         l->run = e.run;
         __builtin_prefetch(e.val + e.vlen - 1);
     }
-    bool leaf = caret__page_sane(l->at.page, l->at.pgno, 0);
     l->step = CARET__LANE_ENDED;
-    l->there = leaf && caret__at_valid(v, &l->at);
+    l->there = caret__at_valid(v, &l->at);
 }
 
 /* The child for the key; true: there is one. */
@@ -86,11 +85,15 @@ static INLINE bool choose(const struct caret__view *v, struct caret__lane *l)
     struct caret__entry e;
     bool found;
 
-    if (caret__likely(caret__racy8(&p->type) != CARET__PAGE_INNER)) {
+    if (caret__likely(l->search.leaf)) {
         arrive(v, l);
         return false;
     }
-    unsigned i = caret__page_find_located(p, &l->window, l->key, l->len, &found, &e);
+    if (caret__unlikely(caret__racy8(&p->type) != CARET__PAGE_INNER)) {
+        l->step = CARET__LANE_ENDED;
+        return false;
+    }
+    unsigned i = caret__page_find_located(p, &l->search, l->key, l->len, &found, &e);
     l->child = caret__page_child(p, i + found);
     bool fits = l->child < v->pg->max_pages && l->child < v->pg->ts->npages && l->depth++ < CARET__MAX_DEPTH;
     l->step = fits ? CARET__LANE_DOWN : CARET__LANE_ENDED;
@@ -140,16 +143,16 @@ static inline void by_pages(struct caret__view *v, struct caret__lane *lane, str
 static INLINE void way_narrow(struct caret__lane *l, struct caret__way *way)
 {
     l->way = way;
-    l->place = caret__way_narrow(way, l->key, l->len);
+    l->place = caret__way_narrow(way, l->key, l->len, l->shared);
     __builtin_prefetch(l->place.group->head);
     l->step = CARET__LANE_WAY_CHOOSE;
 }
 
-static INLINE void way_choose(const struct caret__view *v, struct caret__lane *l)
+static INLINE void choose_from(const struct caret__view *v, struct caret__lane *l, struct caret__way *way,
+                               struct caret__way_place place)
 {
-    struct caret__way *way = l->way;
     struct caret__way_group *g;
-    unsigned i = caret__way_choose(v, way, l->place, l->key, l->len, &g);
+    unsigned i = caret__way_choose(v, way, place, l->key, l->len, &g, &l->shared);
 
     if (caret__unlikely(i == CARET__WAY_NOWHERE)) {
         l->step = CARET__LANE_ENDED;
@@ -164,7 +167,7 @@ static INLINE void way_choose(const struct caret__view *v, struct caret__lane *l
     if (way->level == 1) {
         const struct caret__page *leaf = caret__way_leaf(v->pg, child, *guess);
         if (leaf != NULL)
-            caret__page_ask_head(leaf);
+            caret__page_ask_front(leaf);
         return;
     }
     l->next = caret__way_below(v->ways, child, guess);
@@ -172,6 +175,11 @@ static INLINE void way_choose(const struct caret__view *v, struct caret__lane *l
         __builtin_prefetch(l->next);
         __builtin_prefetch(l->next->hint);
     }
+}
+
+static INLINE void way_choose(const struct caret__view *v, struct caret__lane *l)
+{
+    choose_from(v, l, l->way, l->place);
 }
 
 /* Step 7, the child has no way: the lane goes on at l->at. */
@@ -211,8 +219,8 @@ static inline void from_root(struct caret__view *v, struct caret__lane *lane, st
                              struct caret__way *root)
 {
     for (struct caret__lane *l = lane; l < end; l++) {
-        way_narrow(l, root);
-        way_choose(v, l);
+        l->way = root;
+        choose_from(v, l, root, caret__way_narrow(root, l->key, l->len, 0));
     }
     for (struct caret__lane *l = lane; l < end; l++)
         if (l->step == CARET__LANE_WAY_DOWN)
@@ -268,6 +276,7 @@ void caret__seek_many(struct caret__view *v, struct caret__lane *lane, unsigned 
 
     for (struct caret__lane *l = lane; l < end; l++) {
         l->depth = 0;
+        l->shared = 0;
         l->met.page = NULL;
         l->there = false;
     }

@@ -29,14 +29,15 @@ struct caret__lane {
     uint16_t vlen;
     bool run;
     struct caret__at met;          /* the first inner page that it has read; page NULL: none */
-    struct caret__window window;   /* of the page it is at */
+    struct caret__search search;   /* in the page it is at */
     struct caret__way *way;        /* it is there instead */
     struct caret__way *next;       /* of the child, not yet looked at; or NULL */
     struct caret__way_place place; /* in the way */
     uint32_t *guess;               /* where the child is */
     uint32_t child;                /* where the descent goes on */
     enum caret__lane_step step;
-    unsigned depth; /* pages it has gone down */
+    unsigned depth;  /* pages it has gone down */
+    unsigned shared; /* bytes of the key that all keys in the range of the page have, as far as is known */
     bool there;
 };
 

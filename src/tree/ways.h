@@ -103,13 +103,14 @@ struct caret__way_place {
     int told;     /* which of the group it is, by the prefix alone; or -1 */
 };
 
-/* The first half of a search: which group; its children and guesses are asked for. */
+/* The first half of a search: which group; its children and guesses are asked for.  shared: as caret__way_shared()
+ * tells it. */
 static inline __attribute__((always_inline)) struct caret__way_place
-caret__way_narrow(struct caret__way *w, const uint8_t *key, size_t len)
+caret__way_narrow(struct caret__way *w, const uint8_t *key, size_t len, unsigned shared)
 {
     unsigned plen = w->plen;
 
-    if (caret__unlikely(len < plen || !caret__racy_same(w->prefix, key, plen, len))) {
+    if (caret__unlikely(len < plen || (plen > shared && !caret__racy_same(w->prefix, key, plen, len)))) {
         int c = caret__racy_cmp(w->prefix, key, plen < len ? plen : len);
         unsigned child = c < 0 ? w->count : 0;
         return (struct caret__way_place){&w->group[child / CARET__BELOW], 0, (int)(child % CARET__BELOW)};
@@ -125,17 +126,37 @@ caret__way_narrow(struct caret__way *w, const uint8_t *key, size_t len)
 unsigned caret__way_find_slow(const struct caret__view *v, struct caret__way *w, const uint8_t *key,
                               size_t len, struct caret__way_group **group);
 
+/* So many of its first bytes a key has in common with all keys in the range of child i of a group, whose separator has
+ * another head: those that the separators before and after the child have in common with it, where zeros stand for what
+ * they have not.  before: so many were known.  It stays that for the first of a group, as the separator before it is in
+ * another line, and for the last child of all, which has none after it. */
+static inline __attribute__((always_inline)) unsigned
+caret__way_shared(const struct caret__way *w, struct caret__way_place p, unsigned i, unsigned before)
+{
+    const int32_t *head = p.group->head;
+
+    if (i == 0 || head[i] == INT32_MAX)
+        return before;
+    uint32_t differ = (uint32_t)(head[i - 1] ^ p.head) | (uint32_t)(head[i] ^ p.head);
+    return w->plen + (unsigned)__builtin_clz(differ) / 8;
+}
+
 /* The second: which child of the group has a range that holds the key.  The last head of the group, or what comes after
- * the last of all, is not below.  Where the heads do not tell, the page does. */
+ * the last of all, is not below.  Where the heads do not tell, the page does.  *shared: of the page, then of the child;
+ * NULL: not asked for, as it takes longer than to compare a prefix that is there. */
 static inline __attribute__((always_inline)) unsigned
 caret__way_choose(const struct caret__view *v, struct caret__way *w, struct caret__way_place p,
-                  const uint8_t *key, size_t len, struct caret__way_group **group)
+                  const uint8_t *key, size_t len, struct caret__way_group **group, unsigned *shared)
 {
     *group = p.group;
     if (caret__unlikely(p.told >= 0))
         return (unsigned)p.told;
     unsigned i = caret__below_in_line(p.group->head, p.head);
-    return caret__likely(p.group->head[i] != p.head) ? i : caret__way_find_slow(v, w, key, len, group);
+    if (caret__unlikely(p.group->head[i] == p.head))
+        return caret__way_find_slow(v, w, key, len, group);
+    if (shared != NULL)
+        *shared = caret__way_shared(w, p, i, *shared);
+    return i;
 }
 
 /* Have all of it come nearer, or stay near: what of it this search does not look at, the next one will, and the leaves
@@ -214,7 +235,7 @@ caret__ways_lead(struct caret__view *v, const uint8_t *key, size_t len, struct c
         if (way->level == 1)
             caret__way_ask(way);
         struct caret__way_group *g;
-        unsigned i = caret__way_choose(v, way, caret__way_narrow(way, key, len), key, len, &g);
+        unsigned i = caret__way_choose(v, way, caret__way_narrow(way, key, len, 0), key, len, &g, NULL);
         if (caret__unlikely(i == CARET__WAY_NOWHERE))
             return NULL;
         uint32_t *guess = &g->guess[i];

@@ -124,6 +124,64 @@ static void several_at_once_find_what_one_from_the_root_finds(void **state)
     }
 }
 
+/* Of zeros and ones after a part in common, which in one of eight is cut or is another one. */
+static unsigned zeros_and_ones(struct store *s, uint8_t *key)
+{
+    unsigned len = number_key(key, "zeros", 2, caret__rand_below(&s->rng, 3)),
+             rest = caret__rand_below(&s->rng, 12);
+
+    for (unsigned i = 0; i < rest; i++)
+        key[len + i] = caret__rand_below(&s->rng, 3) == 0;
+    len += rest;
+    if (caret__rand_below(&s->rng, 8) != 0)
+        return len;
+    key[caret__rand_below(&s->rng, len)] ^= 1;
+    return 1 + caret__rand_below(&s->rng, len);
+}
+
+/* What the separators around a leaf have in common is not compared with its prefix.  Where they end, they count as
+ * zeros, which keys there have or have not. */
+static void keys_that_zeros_tell_apart_are_found_at_once(void **state)
+{
+    static uint8_t key[CARET__LANES][CARET__KEY_MAX];
+    unsigned len[CARET__LANES];
+
+    (void)state;
+    for (unsigned seed = 0; seed < 12; seed++) {
+        struct store s;
+        caret__ways_destroy(&ways);
+        store_private(&s, 70 + seed);
+        for (unsigned i = 0; i < 900; i++) {
+            len[0] = zeros_and_ones(&s, key[0]);
+            store_set(&s, key[0], len[0], "a value", seed % 2 * 7);
+        }
+        for (unsigned i = 0; i < 400; i++) {
+            for (unsigned k = 0; k < CARET__LANES; k++)
+                len[k] = zeros_and_ones(&s, key[k]);
+            find_many(&s, key, len, CARET__LANES);
+        }
+        struct caret__view v = view_of(&s);
+        assert_non_null(caret__ways_root(&v));
+        caret__ways_destroy(&ways);
+        store_close(&s);
+    }
+}
+
+/* But only between two separators, and two that the search has looked at. */
+static void a_child_at_an_end_has_nothing_in_common(void **state)
+{
+    static struct caret__way way = {.plen = 3};
+    struct caret__way_place place = {&way.group[0], 0x01020204, -1};
+
+    (void)state;
+    for (unsigned i = 0; i < CARET__BELOW; i++)
+        way.group[0].head[i] = i == 0 ? 0x01020104 : i == 1 ? 0x01020301 : INT32_MAX;
+    assert_int_equal(caret__way_shared(&way, place, 1, 1), 5);
+    assert_int_equal(caret__way_shared(&way, place, 0, 1), 1);
+    place.head = 0x01020302;
+    assert_int_equal(caret__way_shared(&way, place, 2, 1), 1);
+}
+
 static void most_descents_begin_there(void **state)
 {
     struct store s;
@@ -240,6 +298,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_descent_by_ways_finds_what_one_from_the_root_finds),
         cmocka_unit_test(several_at_once_find_what_one_from_the_root_finds),
+        cmocka_unit_test(keys_that_zeros_tell_apart_are_found_at_once),
+        cmocka_unit_test(a_child_at_an_end_has_nothing_in_common),
         cmocka_unit_test(most_descents_begin_there),
         cmocka_unit_test(pages_that_change_all_the_time_are_not_copied),
         cmocka_unit_test(ways_are_of_one_store),
