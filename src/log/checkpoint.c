@@ -12,9 +12,9 @@
  *   lend     (in the freeze) what died in e is not written before e is durable: pages
  *            born in e + 1 may have its numbers now, for they are written by the next
  *            checkpoint.  Where sets go everywhere the file holds two trees, not three.
- *   release  (writer mutex, 64 at a time) word.slot = none, slot free; then the
- *            page numbers that died in e become free, or are held for a snapshot
- *            (release.c); released_epoch = e.
+ *   release  (writer mutex, 64 at a time, which were looked for without it) word.slot = none, slot free; then
+ *            the page numbers that died in e become free, or are held for a snapshot (release.c);
+ *            released_epoch = e.
  *
  *      idle --freeze--> epoch = e+1 --write--> durable_epoch = e --release--> idle (released_epoch = e)
  *
@@ -203,6 +203,23 @@ static int collect(struct caret__engine *e, struct frozen_page **list, size_t *n
     return CARET_OK;
 }
 
+/* Is the slot to be given back: is it taken, but not by a page that was born after the epoch?  Without the mutex, too:
+ * a slot that is stays so until this role gives it back, as writers take slots and give none back; and one that a
+ * writer takes meanwhile is not.  Then release_slot(), which looks again, finds all that in the caches. */
+static bool is_over(const struct caret__engine *e, uint32_t s, uint32_t epoch)
+{
+    CARET__HELD(&e->sh->checkpoint);
+    uint64_t free_bits = atomic_load_explicit(&e->pg.maps[CARET__MAP_SLOTS][s / 64u], memory_order_relaxed);
+    uint32_t p = __atomic_load_n(&e->pg.owners[s], __ATOMIC_RELAXED);
+
+    if ((free_bits >> (s % 64u) & 1u) != 0)
+        return false;
+    if (p >= caret__racy32(&e->sh->ts.npages))
+        return true;
+    uint64_t word = atomic_load_explicit(&e->pg.ptab[p].word, memory_order_relaxed);
+    return caret__pte_slot(word) != s || caret__pte_epoch(word) <= epoch;
+}
+
 /* One slot, under the writer mutex: its page is in the file now, or it was leaked by a death. */
 static void release_slot(struct caret__engine *e, uint32_t s, uint32_t epoch)
 {
@@ -290,19 +307,48 @@ static int send(struct caret__engine *e, const struct portion *p, unsigned how)
     return sync_file_range(caret__fd(&e->data_fd), from, to - from, how) == 0 ? 0 : errno;
 }
 
+/* Slots that are to be given back together. */
+struct returns {
+    uint32_t slot[RELEASE_BATCH];
+    size_t n;
+};
+
+static int release_returns(struct caret__engine *e, struct returns *r, uint32_t epoch)
+{
+    CARET__ASSERT(!caret__writer_held(e->sh));
+    int rc = r->n != 0 ? caret__writer_lock(e) : CARET_OK;
+
+    if (r->n == 0 || rc != CARET_OK)
+        return rc;
+    CARET_FAULT("release_batch");
+    for (size_t i = 0; i < r->n; i++)
+        release_slot(e, r->slot[i], epoch);
+    caret__writer_unlock(e);
+    r->n = 0;
+    return CARET_OK;
+}
+
+/* Give the slot back with others, if it is to be. */
+static int release_soon(struct caret__engine *e, struct returns *r, uint32_t s, uint32_t epoch)
+{
+    if (is_over(e, s, epoch))
+        r->slot[r->n++] = s;
+    return r->n == RELEASE_BATCH ? release_returns(e, r, epoch) : CARET_OK;
+}
+
 /* The disk has them: others may have their slots. */
 static int release_portion(struct caret__engine *e, const struct portion *p)
 {
-    for (size_t i = 0; i < p->n; i += RELEASE_BATCH) {
-        int rc = caret__writer_lock(e);
-        if (rc != CARET_OK)
-            return rc;
-        for (size_t k = i; k < p->n && k < i + RELEASE_BATCH; k++)
-            release_slot(e, p->page[k].slot, e->sh->frozen.epoch);
-        caret__writer_unlock(e);
-    }
-    atomic_fetch_add(&e->sh->given_slots, (uint32_t)p->n);
-    return CARET_OK;
+    struct returns r = {.n = 0};
+    int rc = CARET_OK;
+
+    for (size_t i = 0; rc == CARET_OK && i < p->n; i++)
+        rc = release_soon(e, &r, p->page[i].slot, e->sh->frozen.epoch);
+    if (rc == CARET_OK)
+        rc = release_returns(e, &r, e->sh->frozen.epoch);
+    if (rc == CARET_OK)
+        atomic_fetch_add(&e->sh->given_slots, (uint32_t)p->n);
+    return rc;
 }
 
 /* An error may be told here and not again; that a file system does not know the call is none. */
@@ -464,15 +510,12 @@ static int write_epoch(struct caret__engine *e, bool clean)
 static int release_slots(struct caret__engine *e, uint32_t epoch)
 {
     uint32_t nslots = atomic_load(&e->sh->nslots);
-    for (uint32_t s = 0; s < nslots; s += RELEASE_BATCH) {
-        int rc = caret__writer_lock(e);
-        if (rc != CARET_OK)
-            return rc;
-        for (uint32_t i = s; i < s + RELEASE_BATCH && i < nslots; i++)
-            release_slot(e, i, epoch);
-        caret__writer_unlock(e);
-    }
-    return CARET_OK;
+    struct returns r = {.n = 0};
+    int rc = CARET_OK;
+
+    for (uint32_t s = 0; rc == CARET_OK && s < nslots; s++)
+        rc = release_soon(e, &r, s, epoch);
+    return rc == CARET_OK ? release_returns(e, &r, epoch) : rc;
 }
 
 /* ------------------------------------------------------------------ the role */

@@ -325,6 +325,27 @@ static void slots_are_made_while_a_checkpoint_writes(void **state)
 
 #ifdef CARET_FAULTS
 
+/* The writer mutex is taken for slots that are to be given back, not for each 64 that there are: whoever has it may
+ * lose its processor, and all writers wait. */
+static void the_mutex_is_taken_for_slots_to_be_given_back(void **state)
+{
+    (void)state;
+    open_engine();
+    change_some(3000);
+    OK(caret__checkpoint(e));
+    change_some(3000);
+    OK(caret__checkpoint(e));
+    uint32_t nslots = atomic_load(&e->sh->nslots);
+    uint64_t before = caret__fault_hits("release_batch");
+    assert_true(nslots >= 64u * 6 && before != 0);
+    assert_int_equal(caret__racy32(&e->sh->ts.free_slots), nslots);
+    change_some(1);
+    OK(caret__checkpoint(e));
+    assert_true(caret__fault_hits("release_batch") - before <= 2);
+    assert_int_equal(caret__racy32(&e->sh->ts.free_slots), atomic_load(&e->sh->nslots));
+    OK(caret__engine_close(e));
+}
+
 /* The values of one state: of 60 bytes, or of 20 and twice as many. */
 static void read_one_state(caret_session *s)
 {
@@ -673,6 +694,7 @@ int main(void)
         TEST(what_a_process_wrote_it_need_not_check),
         TEST(slots_are_made_while_a_checkpoint_writes),
 #ifdef CARET_FAULTS
+        TEST(the_mutex_is_taken_for_slots_to_be_given_back),
         TEST(slots_come_back_while_a_checkpoint_writes),
         TEST(a_death_while_slots_come_back_loses_nothing),
         TEST(the_tree_before_and_the_log_are_enough),
