@@ -31,6 +31,15 @@ local function wrong_quit(d, p)
         p and math.floor(p / 65536))
 end
 
+-- The same by the text of a trap: its place is that of the error.
+local function wrong_quit_of_trap(d, p)
+    local code, seen = p and level.codes[p % 65536], level.failed[d]
+    if seen and not (code and code.kind == "routine") then
+        return level.locate_returned(errors.object("NOTEXTRINSIC"), d, seen.code, seen.line)
+    end
+    return wrong_quit(d, p)
+end
+
 -- Level d ends, with ok, v, p from pcall.  Its value; nil, e: an error to be thrown at the level before.
 local function run_out(kind, d, top, ok, v, p)
     local before -- the error that this level's trap is about, or a ZGOTO
@@ -41,6 +50,9 @@ local function run_out(kind, d, top, ok, v, p)
         if ok and trapped and not left and level.handling == d and trap.ecode ~= "" then
             unwind(top)
             trapped.trapped = true
+            if v ~= nil and kind ~= EXTRINSIC then
+                return nil, wrong_quit_of_trap(d, p)
+            end
             return nil, trapped
         elseif ok and (before == nil or trap.ecode == "" or before.control or before.by_ztrap) then
             trap.note_exit(d, trapped, left or ended)
