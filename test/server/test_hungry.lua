@@ -24,8 +24,8 @@ local function megabytes(pid)
     return tonumber(text:match("RssAnon:%s*(%d+)")) / 1024
 end
 
-case("all are told so, in all workers at once, and the memory is given back", function(c)
-    local list, before = check.spread(check.info(c, "workers")), {}
+case("all are told so, in two workers at once, and the memory is given back", function(c)
+    local list, before = check.spread(math.min(check.info(c, "workers"), 2)), {}
     for _, pid in ipairs(check.workers()) do before[pid] = megabytes(pid) end
     for script, wanted in pairs(hungry) do
         for _, one in ipairs(list) do one:send(resp.encode("EVAL", script, 0)) end
