@@ -272,11 +272,11 @@ quiet
 # -------------------------------------------------- silent servers, lost ones
 
 pg_proxy p s
-ask "$(pg_url p)?caret_timeout=1&connect_timeout=1"
+ask "$(pg_url p)?caret_timeout=4&connect_timeout=4"
 say 'return db:get "^a"'
 pg_tell p stall
 say 'return db:get "^a"'
-is 'no answer for 1 seconds' "a stalled server is given up"
+is 'no answer for 4 seconds' "a stalled server is given up"
 say 'db:set("^a", 7)'
 is IO "before the set has a connection: IO"
 pg_tell p go
@@ -289,7 +289,7 @@ pg_tell p go
 say 'local a = db:get "^a" return a == "1" or a == "7"'
 is true "it was done or not"
 quiet
-ask "$(pg_url p)?connect_timeout=1&caret_timeout=1"
+ask "$(pg_url p)?caret_timeout=4&connect_timeout=4"
 say 'db:set("^a", 1) return db:lock({{"^l"}}, 1)'
 pg_tell p stall
 say 'return db:lock({{"^l"}}, 1) or "no"'
@@ -298,16 +298,16 @@ pg_tell p go
 quiet
 pg_proxy q nothing
 pg_tell p stall
-tool "$(pg_url p s)&connect_timeout=1" get '^a'
+tool "$(pg_url p s)&connect_timeout=4" get '^a'
 note $? "a host that does not answer is passed over: $(cat "$dir/err")"
-refused "$(pg_url p)?connect_timeout=1" 'no answer for 1 seconds'
+refused "$(pg_url p)?connect_timeout=4" 'no answer for 4 seconds'
 note $? "and told: $(cat "$dir/err")"
 pg_tell p go
 tool "$(pg_url q s)" get '^a'
 note $? "a host that takes connections and ends them is passed over: $(cat "$dir/err")"
 
 pg_sql s "create database gone" >/dev/null
-ask "$(as caret gone)?connect_timeout=1"
+ask "$(as caret gone)?connect_timeout=4"
 say 'db:set("^a", 1) return db:get "^a"'
 is 1 "a database"
 pg_sql s "drop database gone with (force)" postgres

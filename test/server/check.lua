@@ -131,8 +131,9 @@ end
 --- Is the process there no more?
 function check.gone(pid)
     local f = io.open("/proc/" .. pid .. "/stat")
-    local state = f and f:read("*a"):match("%) (%a)")
+    local stat = f and f:read("*a") -- nil: it went before it was read
     if f then f:close() end
+    local state = stat and stat:match("%) (%a)")
     return state == nil or state == "Z"
 end
 
