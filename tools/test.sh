@@ -256,7 +256,7 @@ build_model()
 # for, and the sweeps over failures, kills and losses of power.  With CARET_TEST=whole (make torture) all have all, and
 # small has it where no sanitizer works.
 left_out_of_asan_small='^log/(syscalls|matrix)$'
-left_out_of_asan='^((log|store)/.*|api/(torture|stopped|snapshot|short_txn|history|fuzz)|open/(recover|audits|replay)|copy/salvage)$'
+left_out_of_asan='^((log|store)/.*|api/(torture|stopped|snapshot|short_txn|history|fuzz)|open/(recover|audits|replay)|copy/salvage|server/too_large_.*)$'
 [ -n "$whole" ] && left_out_of_asan='^$' left_out_of_asan_small='^$'
 
 # From a fixed seed.
