@@ -175,6 +175,23 @@ case("encodings change at their thresholds, and don't go back", function(c)
     is(encoding(), "listpack")
 end)
 
+case("a stored range has -0 from where it is large", function(c)
+    local function limits(value, entries)
+        is(c("CONFIG", "SET", "zset-max-listpack-value", value, "zset-max-listpack-entries", entries), "OK")
+    end
+    limits(0, 0)
+    c("ZADD", "z", "-0", "a", "-0", "bb", "-0", "ccccc", "-0", "d")
+    limits(4, 128)
+    c("ZRANGESTORE", "t", "z", 0, -1)
+    is(c("ZRANGE", "t", 0, -1, "WITHSCORES"), {"a", "0", "bb", "0", "ccccc", "-0", "d", "-0"})
+    limits(64, 2)
+    c("ZRANGESTORE", "t", "z", "-inf", "+inf", "BYSCORE")
+    is(c("ZRANGE", "t", 0, -1, "WITHSCORES"), {"a", "0", "bb", "0", "ccccc", "-0", "d", "-0"})
+    c("ZRANGESTORE", "t", "z", 0, -1)
+    is(c("ZRANGE", "t", 0, 0, "WITHSCORES"), {"a", "-0"})
+    limits(64, 128)
+end)
+
 case("ZSCAN answers each member once, on any worker", function(c)
     local commands = {}
     for i = 1, 500 do

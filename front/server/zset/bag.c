@@ -166,12 +166,13 @@ static int clear(struct serve__call *q, struct serve__key *k, caret_slice name, 
     return rc == CARET_OK ? serve__key_change(q, k, name, SERVE__ZSET) : rc;
 }
 
-int serve__zbag_store(struct serve__call *q, const struct serve__zbag *b, caret_slice name, const char *event)
+int serve__zbag_store(struct serve__call *q, const struct serve__zbag *b, uint64_t count, size_t longest,
+                      caret_slice name, const char *event)
 {
     struct serve__key k;
     bool was;
     int rc = clear(q, &k, name, &was);
-    serve__zset_grow(q, &k, b->n, b->longest);
+    serve__zset_grow(q, &k, count, longest);
     for (size_t i = 0; rc == CARET_OK && i < b->n; i++) {
         struct serve__zmember m;
         rc = serve__zmember_find(q, &k, &m, serve__zbag_member(q, &b->item[i]));

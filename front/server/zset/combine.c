@@ -252,7 +252,7 @@ static int combine(struct serve__call *q, enum kind kind, bool store)
         rc = collect(q, &c, &b);
     serve__zbag_sort(q, &b);
     if (rc == CARET_OK && store)
-        rc = serve__zbag_store(q, &b, q->argv[1],
+        rc = serve__zbag_store(q, &b, b.n, b.longest, q->argv[1],
                                kind == UNION   ? "zunionstore"
                                : kind == INTER ? "zinterstore"
                                                : "zdiffstore");

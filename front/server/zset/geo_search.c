@@ -296,7 +296,8 @@ static int finish(struct serve__call *q, const struct search *s, struct found *f
         f->bag.item[i].score = f->distance[i] / s->unit;
     if (f->bag.n > 1) /* each position is a change */
         q->r->dirty += f->bag.n - 1;
-    return serve__zbag_store(q, &f->bag, *s->store, s->search ? "geosearchstore" : "georadiusstore");
+    return serve__zbag_store(q, &f->bag, f->bag.n, f->bag.longest, *s->store,
+                             s->search ? "geosearchstore" : "georadiusstore");
 }
 
 /* ---------------------------------------------------------------- commands */

@@ -130,8 +130,8 @@ int serve__cmd_zrangestore(struct serve__call *q)
     for (; rc == CARET_OK; rc = serve__zrange_next(q, &o.range, &w))
         if ((rc = serve__zbag_add(q, &b, w.member, w.score)) != CARET_OK)
             break;
-    if (rc == CARET_NONE)
-        rc = serve__zbag_store(q, &b, q->argv[1], "zrangestore");
+    if (rc == CARET_NONE) /* one after the other: only ranks tell how many there will be */
+        rc = serve__zbag_store(q, &b, o.range.by == SERVE__ZBY_RANK ? b.n : 0, 0, q->argv[1], "zrangestore");
     serve__zbag_free(&b);
     return rc;
 }

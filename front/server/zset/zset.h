@@ -182,9 +182,10 @@ caret_slice serve__zbag_member(const struct serve__call *q, const struct serve__
 /* By score and member; and by score alone, falling if `down`. */
 void serve__zbag_sort(struct serve__call *q, struct serve__zbag *b);
 int serve__zbag_answer(struct serve__call *q, const struct serve__zbag *b, bool scores);
-/* The key becomes a sorted set of these, or is deleted if there are none: the number of them is answered. */
-int serve__zbag_store(struct serve__call *q, const struct serve__zbag *b, caret_slice name,
-                      const char *event);
+/* The key becomes a sorted set of these, or is deleted if there are none: the number of them is answered.  It is begun
+ * for `count` members of at most `longest` bytes, as far as Redis knows them in advance. */
+int serve__zbag_store(struct serve__call *q, const struct serve__zbag *b, uint64_t count, size_t longest,
+                      caret_slice name, const char *event);
 
 /* ------------------------------------------------------------- removing: remove.c */
 
