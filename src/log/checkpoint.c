@@ -227,22 +227,20 @@ static void release_slot(struct caret__engine *e, uint32_t s, uint32_t epoch)
     CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     _Atomic uint64_t *bits = &e->pg.maps[CARET__MAP_SLOTS][s / 64u];
-    uint64_t bit = UINT64_C(1) << (s % 64u), free_bits = atomic_load_explicit(bits, memory_order_relaxed);
+    uint64_t free_bits = atomic_load_explicit(bits, memory_order_relaxed);
     uint32_t p = e->pg.owners[s];
 
-    if (free_bits & bit)
+    if (!is_over(e, s, epoch))
         return;
     if (p < sh->ts.npages) {
         struct caret__pte *pte = &e->pg.ptab[p];
         uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
         if (caret__pte_slot(word) == s) {
-            if (caret__pte_epoch(word) > epoch)
-                return;
             atomic_store_explicit(&pte->word, (uint32_t)word, memory_order_release);
             CARET_FAULT("release_word");
         }
     }
-    atomic_store_explicit(bits, free_bits | bit, memory_order_release);
+    atomic_store_explicit(bits, free_bits | UINT64_C(1) << (s % 64u), memory_order_release);
     CARET_FAULT("release_bit");
     caret__racy_put32(&sh->ts.free_slots, sh->ts.free_slots + 1);
     if (s < sh->ts.slot_hint)
