@@ -146,6 +146,14 @@ function check.workers(server)
     return t
 end
 
+--- Megabytes of memory that a process has for itself.
+function check.megabytes(pid)
+    local f = io.open("/proc/" .. pid .. "/status")
+    local status = f:read("*a")
+    f:close()
+    return tonumber(status:match("RssAnon:%s*(%d+)")) / 1024
+end
+
 --- Fail unless the counts of n things that should come equally often, `total` times together, are within
 -- seven deviations of their mean.
 function check.even(counts, n, total)

@@ -16,17 +16,9 @@ local hungry = {
         "ERR user_script:1: result is larger than 536870912 bytes script: ",
 }
 
--- Megabytes that a worker has for itself.
-local function megabytes(pid)
-    local f = io.open("/proc/" .. pid .. "/status")
-    local text = f:read("*a")
-    f:close()
-    return tonumber(text:match("RssAnon:%s*(%d+)")) / 1024
-end
-
 case("all are told so, in two workers at once, and the memory is given back", function(c)
     local list, before = check.spread(math.min(check.info(c, "workers"), 2)), {}
-    for _, pid in ipairs(check.workers()) do before[pid] = megabytes(pid) end
+    for _, pid in ipairs(check.workers()) do before[pid] = check.megabytes(pid) end
     for script, wanted in pairs(hungry) do
         for _, one in ipairs(list) do one:send(resp.encode("EVAL", script, 0)) end
         is(c("INCR", "n") > 0, true)
@@ -36,7 +28,7 @@ case("all are told so, in two workers at once, and the memory is given back", fu
         end
     end
     for pid, had in pairs(before) do
-        check.wait(function() return megabytes(pid) < had + 100 end)
+        check.wait(function() return check.megabytes(pid) < had + 100 end)
     end
     for _, one in ipairs(list) do one:close() end
 end)

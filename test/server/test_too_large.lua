@@ -54,13 +54,6 @@ local function fill(c, key, kind)
     end
 end
 
-local function megabytes(pid)
-    local f = io.open("/proc/" .. pid .. "/status")
-    local text = f:read("*a")
-    f:close()
-    return tonumber(text:match("RssAnon:%s*(%d+)")) / 1024
-end
-
 local ways = {
     list = function(c, key) is(c("DEL", key), 1) end,
     set = function(c, key) is(c("UNLINK", key), 1) end,
@@ -76,10 +69,10 @@ case("a large key goes, and takes no memory of the worker", function(c)
         fill(c, "large", kind)
         is(c("TYPE", "large"), kind)
         local before = {}
-        for _, pid in ipairs(check.workers()) do before[pid] = megabytes(pid) end
+        for _, pid in ipairs(check.workers()) do before[pid] = check.megabytes(pid) end
         delete(c, "large")
         is(c("EXISTS", "large"), 0)
-        for pid, had in pairs(before) do is(megabytes(pid) < had + 16, true) end
+        for pid, had in pairs(before) do is(check.megabytes(pid) < had + 16, true) end
         is(c("RPUSH", "large", "x"), 1)
         is(c("LRANGE", "large", 0, -1), {"x"})
         is(c("FLUSHALL"), "OK")
