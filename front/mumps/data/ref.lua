@@ -276,7 +276,10 @@ local function set_below(to, from)
         end
         target.n = to.n + n - from.n
         if target.n > MOST then return report.fail("MAXNRSUBSCRIPTS") end
-        if empty and not to.slot then return report.empty_merged(R.name(target)) end
+        if empty and not to.slot then
+            G.restore_naked(false)
+            return report.empty_merged(R.name(target))
+        end
         R.set(target, v)
     end
 end
@@ -290,6 +293,7 @@ local function merge_kinds(to, from)
     if from.slot and to.slot then return local_to_local(to, from) end
     if not from.slot and not to.slot and session_of(to) == session_of(from) then
         local p, P = place_of(to)
+        if from[from.n] == "" then return end -- no such node: it is not looked for
         return G.merge(P, p, place_of(from))
     end
     value_to(to, from)
@@ -312,7 +316,7 @@ end
 
 function R.merge(to, from)
     local akin = related(to, from)
-    local nothing = akin and R.data(from) == 0
+    local nothing = (akin or to.slot and not from.slot) and R.data(from) == 0
     if akin and not nothing then
         if to.n == from.n then return end
         local low, high = to, from
@@ -321,7 +325,7 @@ function R.merge(to, from)
     end
     if not nothing then merge_kinds(to, from) end
     local last = not to.slot and to or not from.slot and from
-    if last then G.note(place_of(last), last) end
+    if last then G.note(place_of(last, "last"), last) end -- empty at its end only if nothing was set
 end
 
 return R

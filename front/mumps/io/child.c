@@ -88,7 +88,8 @@ static int words(char *text, size_t n, char **argv)
     return count;
 }
 
-/* Starts argv[0] of `args` (each ended by a 0, n bytes in all): the process, or -errno. */
+/* Starts the first of `args` (each ended by a 0, n bytes in all), named in its messages as its last part: the process,
+   or -errno. */
 int caret_mumps__io_spawn(char *args, size_t n, const int *fds, int n_fds, int session)
 {
     char *argv[ARGS_MAX];
@@ -104,7 +105,10 @@ int caret_mumps__io_spawn(char *args, size_t n, const int *fds, int n_fds, int s
     lift(fds, n_fds, high);
     rc = wiring(&acts, high, n_fds);
     if (rc == 0) {
-        rc = posix_spawnp(&pid, argv[0], &acts, &attr, argv, environ);
+        const char *path = argv[0], *slash = strrchr(path, '/');
+        if (slash != NULL)
+            argv[0] += slash + 1 - path;
+        rc = posix_spawnp(&pid, path, &acts, &attr, argv, environ);
         posix_spawn_file_actions_destroy(&acts);
     }
     drop(high, n_fds);
