@@ -317,7 +317,7 @@ function R.read(d, max, deadline)
         d.za, d.status, d.zb, d.key = 0, "0", "", ""
         return text, false
     end
-    after(d, B.columns(text, d), why, why == "count" and want == room)
+    after(d, by_characters(d) and B.columns(text, d) or #text, why, why == "count" and want == room)
     return checked(d, text), true
 end
 
