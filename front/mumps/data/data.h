@@ -74,6 +74,13 @@ int caret_mumps__next(caret_mumps__place *p);
 int caret_mumps__next_i(caret_mumps__place *p, unsigned level, double sub);
 int caret_mumps__prev(caret_mumps__place *p);
 
+/* The same from the empty subscript at `level`, and after a number before that: to the first one. */
+int caret_mumps__first(caret_mumps__place *p, unsigned level);
+int caret_mumps__first_i(caret_mumps__place *p, unsigned level, double sub);
+
+/* The first one below where another place stands. */
+int caret_mumps__first_of(caret_mumps__place *p, const caret_mumps__place *above);
+
 /* To the next or previous node with a value; of it the value is the answer. */
 int caret_mumps__query(caret_mumps__place *p, int back);
 

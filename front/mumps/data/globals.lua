@@ -256,6 +256,8 @@ local env = {type = type, N = N, prepare = prepare, string = ffi_string, aim = a
              set_it = C.caret_mumps__set_it, kill = C.caret_mumps__kill, zkill = C.caret_mumps__zkill,
              data = C.caret_mumps__data, data_i = C.caret_mumps__data_i,
              next = C.caret_mumps__next, next_i = C.caret_mumps__next_i,
+             first = C.caret_mumps__first, first_i = C.caret_mumps__first_i,
+             first_of = C.caret_mumps__first_of, clear = clear,
              prev = C.caret_mumps__prev, incr = C.caret_mumps__incr, report_text = report.text}
 
 -- Source that puts subscript i of n, with aim()'s last argument.
@@ -265,13 +267,17 @@ local function aiming(i, n, what, empty)
            ('return _refused(P, p, rc, "%s failed because", %s) end end '):format(what, rest)
 end
 
--- A function's head, with p and the first n - 1 subscripts in their place; the numbers of levels.
-local function head(n, after)
+-- Source that puts subscript i of n unless it is there.
+local function placing(i, n)
+    local put_it = aiming(i, n, "Access or update", 0)
+    return ("if P[%d] ~= s%d then %sP[%d] = s%d end "):format(i, i, put_it, i, i)
+end
+
+-- A function's head, with p and the first `placed` subscripts, or n - 1, in their place; the numbers of
+-- levels.
+local function head(n, after, placed)
     local puts = ""
-    for i = 1, n - 1 do
-        local put_it = aiming(i, n, "Access or update", 0)
-        puts = puts .. ("if P[%d] ~= s%d then %sP[%d] = s%d end "):format(i, i, put_it, i, i)
-    end
+    for i = 1, placed or n - 1 do puts = puts .. placing(i, n) end
     return "function(" .. list(n, "s", "P", after) .. ") local p = P.p or _prepare(" .. list(n, "s", "P") ..
            ") local d = P.d + " .. math.max(n - 1, 0) .. " " .. puts
 end
@@ -341,18 +347,40 @@ end, env)
 -- $ORDER.  A place that was left at a subscript by the step before goes on from there.
 local STEPPED = "if rc == 101 then local v = p.number P.at = v return v end " ..
     "if rc == 102 then local v = _string(p.text, p.len) P.at = v return v end " ..
-    'P.at = nil if rc == 1 then return "" end return _failed(P, p, rc, "$ORDER() failed because") end'
+    'P.at = nil if rc == 1 then return "" end return _failed(P, p, rc, "$ORDER() failed because") '
+
+-- Down to the first one below a number that the place is not at yet, at once, as walks of trees come there.
+-- What is refused is left to what comes then, which tells why.
+local function down(n)
+    if n == 1 then return "" end
+    return ('if P[I] ~= sI and sN == "" and _type(sI) == "number" then rc = _first_i(p, d - 1, sI) ' ..
+        "if rc >= 0 then P[I] = sI else rc, P[I] = nil, nil _c_cut(p, d - 1) end end " ..
+        "if not rc then " .. placing(n - 1, n) .. "end "):gsub("I", n - 1)
+end
 
 G.next = family(function(n)
-    return head(n) .. with_last(n, "local rc if sN == P.at then rc = _next(p) " ..
+    return head(n, nil, n - 2) .. with_last(n, "local rc " .. down(n) .. "if rc then " ..
+        "elseif sN == P.at then rc = _next(p) " ..
         'elseif _type(sN) == "number" then rc = _next_i(p, d, sN) ' ..
-        "else " .. aiming(n, n, "Access or update", 1) ..
-        "rc = _next(p) end _N.last, _N.arg = P, sN ") .. STEPPED
+        'else if sN == "" then rc = _first(p, d) end ' ..
+        "if not rc or rc < 0 then " .. aiming(n, n, "Access or update", 1) ..
+        "rc = _next(p) end end _N.last, _N.arg = P, sN ") .. STEPPED .. "end"
 end, env)
+
+-- next[n + 1](P, s1..sn, "") where Q may be the place that a step left at s1..sn.
+G.first_of = family(function(n)
+    local subs, there, puts = list(n, "s"), "", ""
+    for i = 1, n - 1 do there = there .. ("Q[%d] == s%d and "):format(i, i) end
+    for i = 1, n do puts = puts .. ("P[%d] = s%d "):format(i, i) end
+    return "function(P, Q, " .. subs .. ") if Q.p and " .. there .. "Q.at == s" .. n .. " then " ..
+        "local p = P.p or _prepare(P, " .. subs .. ") local rc = _first_of(p, Q.p) " ..
+        'if rc >= 0 then _N.last, _N.arg = P, "" ' .. puts .. STEPPED ..
+        "end _clear(P) end return _next[" .. n + 1 .. "](P, " .. subs .. ', "") end'
+end, setmetatable({next = G.next}, {__index = env}))
 
 G.prev = family(function(n)
     return head(n) .. with_last(n, "if sN ~= P.at then " .. aiming(n, n, "Access or update", 1) ..
-        "end local rc = _prev(p) _N.last, _N.arg = P, sN ") .. STEPPED
+        "end local rc = _prev(p) _N.last, _N.arg = P, sN ") .. STEPPED .. "end"
 end, env)
 
 -- ------------------------------------------------------------------- $QUERY

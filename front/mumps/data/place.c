@@ -286,6 +286,34 @@ int caret_mumps__next_i(caret_mumps__place *p, unsigned level, double sub)
     return rc == CARET_OK ? caret_mumps__next(p) : rc;
 }
 
+int caret_mumps__first(caret_mumps__place *p, unsigned level)
+{
+    int rc = aim_text(p, level, "", 0);
+
+    return rc == CARET_OK ? caret_mumps__next(p) : rc;
+}
+
+int caret_mumps__first_i(caret_mumps__place *p, unsigned level, double sub)
+{
+    int rc = aim(p, level, sub);
+
+    return rc == CARET_OK ? caret_mumps__first(p, level + 1) : rc;
+}
+
+/* Whether there is one is seen beside the node above, without a search, as that was found by a step. */
+int caret_mumps__first_of(caret_mumps__place *p, const caret_mumps__place *above)
+{
+    int data, rc = enter(above);
+
+    if (rc == CARET_OK)
+        rc = caret_data(above->s, node(above), &data);
+    if (rc == CARET_OK)
+        rc = caret_node_child(node(p), sizeof p->node, node(above), "", 0);
+    if (rc == CARET_OK)
+        rc = data < 10 ? CARET_NONE : caret_next(p->s, node(p));
+    return rc == CARET_OK ? answer_last(p) : rc;
+}
+
 /* Is the last subscript the empty one? */
 static bool ends_empty(const caret_mumps__place *p)
 {

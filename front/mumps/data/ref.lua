@@ -146,20 +146,25 @@ end
 function R.set_late(ref, v) return R.set(R.now(ref), v) end
 
 -- What walks a tree by @A@(X) does: the same for a reference and one subscript more, below[op](ref, a, v),
--- without a table for the two.  Long ones take the long way.
+-- without a table for the two.  Long ones take the long way.  What is done, and where, is kept in ref, which
+-- is changed by nobody.
 R.below = {}
 
 local function with_one_more(name)
     local locals, globals, places, whole = A[name], G[name], {}, R[name]
+    local how, where = name .. "_how", name .. "_where"
+
+    local function keep(ref, n)
+        ref[how] = ref.slot and locals[n] or globals[n]
+        ref[where] = ref.slot or place_for(places, ref, n)
+        if name == "next" and not ref.slot and n > 1 then ref.above = place_for(places, ref, n - 1) end
+    end
+
     return function(ref, a, v)
         local n = ref.n
         if ref.env or n > 5 then return whole(R.extend_by_one(ref, a), v) end
-        local f, on
-        if ref.slot then
-            f, on = locals[n + 1], ref.slot
-        else
-            f, on = globals[n + 1], place_for(places, ref, n + 1)
-        end
+        if not ref[how] then keep(ref, n + 1) end
+        local f, on = ref[how], ref[where]
         if n == 0 then return f(on, a, v) end
         if n == 1 then return f(on, ref[1], a, v) end
         if n == 2 then return f(on, ref[1], ref[2], a, v) end
@@ -172,18 +177,52 @@ for _, name in ipairs {"get", "peek", "set", "kill", "data", "next", "prev", "in
     R.below[name] = with_one_more(name)
 end
 
--- The name of a reference and one subscript more.  What is before the subscript is kept: ref is changed by
--- nobody.
-function R.below.name(ref, a)
+-- A walk of a tree of a global steps to ref, and then asks for the first one below.
+local next_below, first_of = R.below.next, G.first_of
+
+local function first_below(ref)
+    local n, P, Q = ref.n, ref.next_where, ref.above
+    local f = first_of[n]
+    if n == 1 then return f(P, Q, ref[1]) end
+    if n == 2 then return f(P, Q, ref[1], ref[2]) end
+    if n == 3 then return f(P, Q, ref[1], ref[2], ref[3]) end
+    if n == 4 then return f(P, Q, ref[1], ref[2], ref[3], ref[4]) end
+    return f(P, Q, ref[1], ref[2], ref[3], ref[4], ref[5])
+end
+
+function R.below.next(ref, a)
+    if a == "" and ref.above then return first_below(ref) end
+    return next_below(ref, a)
+end
+
+local MOST_KEPT = 16 -- names below a reference; arbitrary
+
+-- The newest name that was made so, of a number: its reference, and that number.
+R.newest = {name = false, of = false, sub = false}
+local newest = R.newest
+
+local function make_name(ref, a)
     local n = ref.n
     if ref.env or n > 30 then return R.name(R.extend_by_one(ref, a)) end
     local open = ref.open
     if not open then
         local text = report.name(ref.name, n, ref)
         open = n == 0 and text .. "(" or text:sub(1, -2) .. ","
-        ref.open = open
+        ref.open, ref.below, ref.kept = open, {}, 0
     end
-    return open .. quote(a) .. ")"
+    local name = open .. quote(a) .. ")"
+    if ref.kept < MOST_KEPT then
+        ref.kept = ref.kept + 1
+        ref.below[a] = name
+    end
+    if type(a) == "number" then newest.name, newest.of, newest.sub = name, ref, a end
+    return name
+end
+
+-- The name of a reference and one subscript more.  What is before the subscript is kept, and some names.
+function R.below.name(ref, a)
+    local below = ref.below
+    return below and below[a] or make_name(ref, a)
 end
 
 -- ^[e]A and ^[e,second]A, which are told as they were written; second: false if there is none.

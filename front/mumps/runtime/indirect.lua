@@ -108,11 +108,19 @@ end
 
 local known, know = cache(NAMES)
 
--- What a text is as a name: {name, n, subs...}, with slot if it is a local's; false: it takes compiling.
-local function name_of(text)
-    local r = known(text)
-    if r ~= nil then
-        return r
+-- The name that $NAME(@A@(1)) made last need not be taken apart.
+local function just_made(text)
+    local newest = refs.newest
+    local of, a = newest.of, newest.sub
+    if newest.name == text and of.n < 31 and a % 1 == 0 and a < 1E14 and a > -1E14 then
+        return refs.extend_by_one(of, a)
+    end
+end
+
+local function learn(text)
+    local made = just_made(text)
+    if made then
+        return know(text, made)
     end
     local name, subs = take_apart(text)
     if not name then
@@ -123,6 +131,15 @@ local function name_of(text)
         subs.slot = S[name]
     end
     return know(text, subs)
+end
+
+-- What a text is as a name: {name, n, subs...}, with slot if it is a local's; false: it takes compiling.
+local function name_of(text)
+    local r = known(text)
+    if r ~= nil then
+        return r
+    end
+    return learn(text)
 end
 
 -- ---- compiled
