@@ -38,7 +38,8 @@ micro ; Times single commands: micro [n] prints a line "hundredths of a second o
  . s x=i
  d e(n) s z="x" d t("S @Z=I") f i=1:1:n s @z=i
  d e(n) s z="s x=1" d t("X Z") f i=1:1:n x z
- d e(n) k ^A
+ d e(n) k ^A d t("3n+1 on locals, to a tenth") d collatz(n\10)
+ d e(n\10)
  q
 t(what) s k=what,t=$zgetjpi("","CPUTIM")
  q
@@ -48,3 +49,10 @@ f1 q
 f2(p) n y s y=p
  q
 f3(p) q p+1
+collatz(to) n high,j,k,l,length,path,step
+ s step(1)=0,length=0,high=0 f j=2:1:to d
+ . n n s n=j,l=0
+ . f  q:$d(step(n))  s l=l+1,path(l)=n,n=$s(n#2:3*n+1,1:n\2) s:n>high high=n
+ . f k=1:1:l s step(path(k))=step(n)+l-k+1
+ . s:step(j)>length length=step(j)
+ q
