@@ -7,9 +7,8 @@ import unittest
 
 from selenium.webdriver import ActionChains
 
-from support import AXE, SCROLL, Case, Keys, Server, colours, connect, main, resize, shared, until
+from support import AXE, LONG, SCROLL, Case, Keys, Server, colours, connect, main, resize, shared, until
 
-LONG = bool(os.environ.get("CARET_LONG"))
 BESIDE = os.path.dirname(os.environ["CARET"])
 PAGE = os.path.join(os.environ["CARET_SOURCE"], "front", "web", "page")
 SIZES = [(360, 740), (1200, 800), (2560, 1440), (3840, 2160)]
@@ -142,7 +141,7 @@ class Looks(Case):
         for view in VIEWS:
             with self.subTest(view=view):
                 self.place(view)
-                self.fine(view)
+                self.fine(view, dark=True)
 
     @when_long
     @unittest.skipUnless(AXE, "axe-core could not be fetched")

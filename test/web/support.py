@@ -23,6 +23,7 @@ from selenium.webdriver.common.keys import Keys  # noqa: F401 (for the tests)
 
 AXE = os.environ.get("CARET_AXE", "")  # axe-core's file, where it could be fetched
 CARET = os.environ["CARET"]
+LONG = bool(os.environ.get("CARET_LONG"))
 PICTURES = os.environ.get("CARET_PICTURES", tempfile.gettempdir())
 PATIENCE = float(os.environ.get("CARET_PATIENCE", "60"))
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
@@ -292,15 +293,18 @@ class Case(unittest.TestCase):
     def tearDown(self):
         self.assertEqual(self.w.troubles(), [])
 
-    def fine(self, state):
-        """axe finds nothing in what is shown now; in the dark only the colours are other ones."""
+    def fine(self, state, dark=LONG):
+        """axe finds nothing in what is shown now. In the dark only the colours are other ones."""
         if not AXE:
             return
         w = self.w
         if not w.js("return 'axe' in window"):
             with open(AXE) as f:
                 w.js(f.read())
-        for scheme, rules in (("light", {}), ("dark", {"runOnly": ["color-contrast", "link-in-text-block"]})):
+        rules_of = {"light": {}}
+        if dark:
+            rules_of["dark"] = {"runOnly": ["color-contrast", "link-in-text-block"]}
+        for scheme, rules in rules_of.items():
             colours(w.driver, scheme)
             found = w.driver.execute_async_script("""axe.run({resultTypes: ["violations"], ...arguments[0]}).then(
                 (r) => arguments[1](r.violations.map((v) =>
