@@ -2,6 +2,7 @@
 
 local command = require "tool.lib.command"
 local host = require "caret.host"
+local machine = require "3n1.rivals.machine"
 local programs = require "caret.programs"
 local rivals = require "3n1.rivals.list"
 
@@ -37,7 +38,16 @@ local titles = {client = "Lua client", tuned = "Lua client, fewer calls", script
     nodes = "script with nodes"}
 local forms = {client = "a call for each operation", tuned = "a call for the lengths of a sequence",
     script = "a thousand numbers at a call", nodes = "a thousand numbers at a call"}
-local MOST_WORKERS = 4 -- processes of a server: clients that compute nothing themselves need no more
+local in_server = {script = true, nodes = true}
+-- Processes of a server that is given scripts, which it computes: as many as clients, but no more than this.
+-- One that is given single operations waits for clients, which need the processors as well: no more than
+-- there are of those.
+local MOST_WORKERS = 4
+
+local function workers(mode, w)
+    local most = in_server[mode] and MOST_WORKERS or math.min(MOST_WORKERS, machine.describe().cores)
+    return math.max(1, math.min(w, most))
+end
 
 local function redis(name, mode, server_options, settings)
     return {
@@ -79,7 +89,8 @@ local function served(name, mode)
     return {
         name = name, title = "caret serve, " .. titles[mode]:gsub("Lua client, ", ""), exact = 1 << 53,
         durability = "what the system has not written yet",
-        settings = ("defaults, a worker for each process up to %d; %s"):format(MOST_WORKERS, forms[mode]),
+        settings = ("defaults, a worker for each process up to %d%s; %s"):format(MOST_WORKERS,
+            in_server[mode] and "" or " and to the processors", forms[mode]),
         missing = function()
             if not programs.exists(own_server()) then return "caret-server is not beside this tool" end
             return no_client()
@@ -87,7 +98,7 @@ local function served(name, mode)
         version = function() return rivals.ask(("'%s' --version"):format(own_server())):match("[%d.]+") end,
         server = function(place)
             return {own_server(), place.dir .. "/3n1.caret", "--port", place.port, "--workers",
-                math.min(place.w, MOST_WORKERS)}
+                workers(mode, place.w)}
         end,
         ready = function(place) return programs.answers(place.port, "PING\r\n") end,
         commands = commands(mode, "127.0.0.1"),
