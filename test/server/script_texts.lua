@@ -9,6 +9,7 @@ local values = {
     "{ok = 'fine'}", "{err = 'MY error'}", "{double = 1.5}", "{map = {a = 1}}", "{set = {a = true}}",
     "{big_number = '12345678901234567890'}", "{verbatim_string = {format = 'txt', string = 'x'}}", "KEYS",
     "ARGV", "KEYS[1]", "ARGV[2]", "#KEYS", "redis.error_reply('Oh')", "redis.error_reply('MY oh')",
+    "redis.error_reply('-oh')", "redis.error_reply('-MY oh')",
     "redis.status_reply('so')", "redis.status_reply(1)", "redis.sha1hex('x')", "redis.REDIS_VERSION",
     "nothing", "tostring(nil)", "function() end", "{{{'deep'}}}", "{1, {err = 'ERR in'}, {ok = 'y'}}",
     "cjson.encode({1, 'a'})", "cmsgpack.pack({1, 2})", "bit.bxor(5, 3)", "struct.pack('>I2', 7)",

@@ -509,6 +509,14 @@ case("bit.tohex tells eight digits at most, as in Redis", function(c)
         "ERR user_script:1: bad argument #1 to 'tohex' (number expected, got string)")
 end)
 
+case("an error of one word gets the code ERR, also with a dash before it", function(c)
+    local function told(text) return c("EVAL", "return redis.error_reply(ARGV[1])", 0, text).error end
+    is({told("oh"), told("-oh"), told("MY oh"), told("-MY oh"), told("-"), told("--oh")},
+        {"ERR oh", "ERR oh", "MY oh", "MY oh", "ERR ", "ERR -oh"})
+    fails(c("EVAL", "return redis.acl_check_cmd('get', {})", 0),
+        "ERR Lua redis lib command arguments must be strings or integers")
+end)
+
 case("what goes wrong with a command is one line in scripts too", function(c)
     c("PFADD", "k", "a")
     is(c("EVAL", "return redis.pcall('pfdebug', 'a\\r\\nb', 'k').err", 0),

@@ -230,18 +230,14 @@ static int api_status_reply(lua_State *L)
     return one_text(L, "ok");
 }
 
-/* "-CODE what", "CODE what" or "what", which gets the code ERR. */
+/* "CODE what", or one word, which gets the code ERR; a '-' may stand before either. */
 static int api_error_reply(lua_State *L)
 {
     if (lua_gettop(L) != 1 || lua_type(L, 1) != LUA_TSTRING)
         return one_text(L, "err");
     const char *text = lua_tostring(L, 1);
-    if (*text == '-')
-        lua_pushstring(L, text + 1);
-    else if (strchr(text, ' ') != NULL)
-        lua_pushvalue(L, 1);
-    else
-        lua_pushfstring(L, "ERR %s", text);
+    text += *text == '-';
+    lua_pushfstring(L, strchr(text, ' ') != NULL ? "%s" : "ERR %s", text);
     lua_replace(L, 1);
     return one_text(L, "err");
 }
@@ -320,7 +316,7 @@ static int api_acl_check_cmd(lua_State *L)
     if (argc == 0)
         return raise(L, "ERR Please specify at least one argument for this redis lib call");
     if (argc > SERVE__SCRIPT_ARGS || x->q == NULL || !take_arguments(L, x, argc))
-        return raise(L, "ERR redis.acl_check_cmd() require a command to be passed as strings or integers");
+        return raise(L, "ERR Lua redis lib command arguments must be strings or integers");
     struct serve__call inner = *x->q;
     inner.argv = x->args;
     inner.argc = argc;
