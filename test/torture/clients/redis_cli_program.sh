@@ -53,7 +53,7 @@ echo 'return {KEYS[1], ARGV[1], redis.call("GET", KEYS[1])}' >script.lua
 redis-cli --eval script.lua a , argument
 
 say "--stat, --latency-history"
-timeout 20 redis-cli --latency-history -i 1 >/dev/null 2>&1 &
+timeout 600 redis-cli --latency-history -i 1 >/dev/null 2>&1 &
 latency=$!
 : >stat
 redis-cli --stat -i 0.1 >stat 2>&1 &
