@@ -30,7 +30,7 @@ else
 fi
 
 # ---- parameters, commands, errors, methods: what pages name is there, and what is there they name
-lua5.4 "$source/test/run/pages.lua" "$source" "$caret" >out 2>&1 && [ "$(wc -l <out)" = 1 ] && [ "$(cat out)" -gt 950 ]
+lua5.4 "$source/test/run/pages.lua" "$source" "$caret" >out 2>&1 && [ "$(wc -l <out)" = 1 ] && [ "$(cat out)" -gt 1200 ]
 note $? "names, limits and anchors in the documents are right"
 
 # ---- the C examples, each a program

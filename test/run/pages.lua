@@ -242,6 +242,58 @@ for _, file in ipairs(lines "ls README.md CONTRIBUTING.md docs/*.md docs/*/*.md"
     end
 end
 
+-- ---- options of the server, in commands and in its table: parameters, and a few more
+
+local of_server = {}
+for _, name in ipairs(parameters) do of_server[name] = true end
+for name in read "front/server/serve.c":match "others%[%] = {(.-)}":gmatch '"([%w-]+)"' do
+    of_server[name] = true
+end
+
+local function check_options(file, command)
+    for name in (" " .. command):gmatch "%f[%S]`?%-%-(%l[%l-]*)" do
+        looked = looked + 1
+        if not of_server[name] then print(("%s: the server has no option --%s"):format(file, name)) end
+    end
+end
+
+for _, file in ipairs(lines "ls README.md docs/*.md docs/*/*.md") do
+    local on_page = read(file)
+    for command in on_page:gmatch "%f[%w]caret serve ([^`\n|;#>]*)" do check_options(file, command) end
+    for command in on_page:gmatch "%f[%w]caret%-server ([^`\n|;#>]*)" do check_options(file, command) end
+end
+local in_table = first_column("docs/server.md", "| option | what |", "## Processes")
+check_options("docs/server.md", table.concat(in_table, " "))
+
+-- ---- methods of nodes in scripts of the server
+
+local of_scripts = assert(read "docs/server.md":match "A node has `__`, children, and the methods (.-): `at ")
+compare("docs/server.md", all(of_scripts, "`(%l+)`"),
+    all(read "front/server/script/node.c", '\n        {"(%l+)", node_%l+}'))
+
+-- ---- methods that pages name in `...`
+
+local CLASSES = {db = "Database", node = "Node", n = "Node", cache = "Cache", feed = "Changes"}
+local methods = {}
+for _, file in ipairs {"front/lua/caret/meta.lua", "front/lua/caret/meta_modules.lua"} do
+    for class, name in read(file):gmatch "\nfunction (%u%a+)[.:]([%w_]+)" do
+        methods[class .. ":" .. name] = true
+    end
+end
+for _, file in ipairs(lines "ls README.md CHANGELOG.md docs/*.md docs/*/*.md") do
+    for code in read(file):gmatch "`([^`\n]+)`" do
+        for object, name in code:gmatch "%f[%w_](%l+):([%a_][%w_]*)" do
+            local class = CLASSES[object]
+            if class then
+                looked = looked + 1
+                if not methods[class .. ":" .. name:gsub("^__", "")] then
+                    print(("%s names %s:%s, which is not there"):format(file, object, name))
+                end
+            end
+        end
+    end
+end
+
 -- ---- figures that the program has: a limit on a page, and where it is in the source
 
 local WORDS = {}
