@@ -29,12 +29,16 @@ local node = {}
 
 -- ------------------------------------------------------------- arguments
 
+-- The newest integer that was told as a subscript: its text, and itself.  With that walks go on.
+local told_text, told_number = false, 0
+
 -- A Lua value as M's.
 local function to_m(v)
     if type(v) == "number" then
         if v % 1 == 0 and v > -2 ^ 53 and v < 2 ^ 53 then return v == 0 and 0 or v end
         return (("%.14g"):format(v):gsub("e", "E"))
     end
+    if v == told_text then return told_number end
     if type(v) == "string" then return v end
     return error(("string or number expected, got %s"):format(type(v)), 3)
 end
@@ -86,6 +90,24 @@ local function address(name, ...)
     return reference(name, #list, list)
 end
 
+local roots = {} -- references without subscripts, by name
+
+-- Of a name and one subscript, be it in a table: the name's reference, and that; nil: the address is another.
+local function root_and_sub(name, n, sub)
+    if n ~= 1 or type(name) ~= "string" then return nil end
+    if type(sub) == "table" then
+        if sub[2] ~= nil then return nil end
+        sub = sub[1]
+    end
+    if type(sub) ~= "string" and type(sub) ~= "number" then return nil end
+    local root = roots[name]
+    if not root then
+        root = reference(name, 0, {})
+        roots[name] = root
+    end
+    return root, to_m(sub)
+end
+
 -- Those of functions whose last argument is another thing: after plain subscripts always, else as it may be.
 local function address_and_last(name, ...)
     local n = select("#", ...)
@@ -109,6 +131,8 @@ function ydb.get(name, ...)
             if slot then return text(A.peek[0](slot)) end
         end
     end
+    local root, sub = root_and_sub(name, select("#", ...), (...))
+    if root then return text(R.below.peek(root, sub)) end
     return text(R.peek(address(name, ...)))
 end
 
@@ -148,15 +172,31 @@ local function name_beside(ref, dir)
     return A.next_name(S, ref.name, dir)
 end
 
-local function beside(ref, dir)
-    local sub
-    if ref.n == 0 then sub = name_beside(ref, dir) else sub = (dir == 1 and R.next or R.prev)(ref) end
-    sub = str(sub)
+-- A subscript, as Lua has it; nil: there is none.
+local function told(sub)
+    if type(sub) == "number" then
+        told_text, told_number = str(sub), sub
+        return told_text
+    end
     return sub ~= "" and sub or nil
 end
 
-function ydb.subscript_next(...) return beside(address(...), 1) end
-function ydb.subscript_previous(...) return beside(address(...), -1) end
+local function beside(ref, dir)
+    if ref.n == 0 then return told(name_beside(ref, dir)) end
+    return told((dir == 1 and R.next or R.prev)(ref))
+end
+
+function ydb.subscript_next(name, ...)
+    local root, sub = root_and_sub(name, select("#", ...), (...))
+    if root then return told(R.below.next(root, sub)) end
+    return beside(address(name, ...), 1)
+end
+
+function ydb.subscript_previous(name, ...)
+    local root, sub = root_and_sub(name, select("#", ...), (...))
+    if root then return told(R.below.prev(root, sub)) end
+    return beside(address(name, ...), -1)
+end
 
 -- The same node with another last subscript, or another variable.
 local function moved(ref, sub)

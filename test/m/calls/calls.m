@@ -32,6 +32,12 @@ lua ; the package mlua
  do run("ydb.tp(function() ydb.set('^x',9,'nine') end) return ydb.get('^x',9)")
  do run("return tostring(pcall(ydb.tp,function() ydb.set('^x',9,0) return ydb.YDB_TP_ROLLBACK end))..ydb.get('^x',9)")
  do run("local n=ydb.node('x') n.y.__=1 return n.k[1].__..n:data()..tostring(n.y)") write x("y"),!
+ for x="w","^w" set @x@(-3)="a",@x@(1)="b",@x@(1,2)="c",@x@(1.5)="d",@x@(10)="e",@x@("x")="f"
+ set x="local t={} for _,n in ipairs{'w','^w'} do local function put(s) t[#t+1]=tostring(s) return s end "
+ set x=x_"local N,P=ydb.subscript_next,ydb.subscript_previous for _,f in ipairs{N,P} do local s='' "
+ set x=x_"repeat s=put(f(n,{s})) if s then put(ydb.get(n,s)..ydb.get(n,{s})) end until not s end "
+ set x=x_"put(N(n,1,'')) put(N(n,{1,2})) put(N(n,'01')) put(N(n,1)) put(N(n,1.5)) put(P(n,'y')) put(P(n,{1,''})) "
+ do run(x_"put(N(n,'1')) put(N(n,{'1',''})) ydb.set(n,N(n,{''}),'new') put(ydb.get(n,-3)) end return table.concat(t,',')")
  do run("coroutine.yield(1)") do run("return coroutine.wrap(function() return coroutine.yield(5) end)()")
  do run("getmetatable('').__index=nil return ('x'):upper()") do run("debug.sethook(print,'c')")
  do run("ydb.tp(function() ydb.set('^x',9,0) error('no',0) end)") write $tlevel,^x(9),!
