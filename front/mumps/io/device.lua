@@ -162,6 +162,9 @@ function D.tab(v)
     D.write((" "):rep(n - d.x))
     if n >= d.width and d.wrap then
         d.y, d.x = d.y + math.floor(n / d.width), n % d.width
+        if d.length > 0 then
+            d.y = d.y % d.length
+        end
     else
         d.x = n
     end

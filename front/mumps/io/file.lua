@@ -55,7 +55,8 @@ function F.protect(fd, named)
     end
 end
 
-local ON_OPEN = { READONLY = true, NEWVERSION = true, WRITEONLY = true, TRUNCATE = true }
+local ON_OPEN = { READONLY = true, NEWVERSION = true, WRITEONLY = true }
+local ON_APPEND = { READONLY = true, NEWVERSION = true, WRITEONLY = true, TRUNCATE = true }
 
 local function regular(name, path, params, named)
     local d = B.new(name, "RM", R)
@@ -69,10 +70,7 @@ local function regular(name, path, params, named)
     d.regular = C.caret_mumps__io_kind(fd) == 102
     d.path = path
     F.protect(fd, named)
-    P.apply(d, params, ON_OPEN)
-    if named.TRUNCATE and not named.APPEND then
-        known.TRUNCATE(d)
-    end
+    P.apply(d, params, named.APPEND and ON_APPEND or ON_OPEN)
     d.reading = false
     R.set_limit(d)
     return d

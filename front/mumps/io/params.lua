@@ -139,11 +139,14 @@ local function move(d, at, whence)
         B.flush(d)
     end
     d.class.settle(d)
-    if C.caret_mumps__io_seek(base, at, whence) < 0 then -- before the beginning
-        C.caret_mumps__io_seek(base, 0, 0)
+    local to, size = C.caret_mumps__io_seek(base, at, whence), C.caret_mumps__io_size(base)
+    if to < 0 or to > size then -- no further than to its ends
+        C.caret_mumps__io_seek(base, to < 0 and 0 or size, 0)
     end
-    d.zeof, d.za, d.status = 0, 0, "0"
-    d.reading = true
+    if d.wrote and d.status == "" then
+        d.status = "0"
+    end
+    d.zeof, d.reading = 0, "moved"
 end
 
 function record.REWIND(d)
@@ -177,6 +180,9 @@ function record.TRUNCATE(d)
     d.class.settle(d)
     local at = C.caret_mumps__io_seek(d.ofd, 0, 1)
     C.caret_mumps__io_truncate(d.ofd, at)
+    if d.reading == true then -- after a READ: that was the end
+        d.zeof = 1
+    end
 end
 
 local terminal = setmetatable({}, { __index = common })

@@ -55,6 +55,9 @@ local function prepare(d)
         d.reading = false
     end
     d.zeof = 0
+    if d.regular then
+        d.za, d.status = 0, "0"
+    end
     R.set_limit(d)
 end
 
@@ -100,7 +103,7 @@ function R.write(d, text)
         R.wrapped(d, text)
     elseif d.x < d.width then
         B.put(d, part_of(d, text, 1, d.width - d.x))
-        d.x = x
+        d.x = d.width
     end
 end
 
@@ -176,13 +179,24 @@ local function begin_read(d)
     if d.wrote and d.x > 0 and not d.pipe and not d.principal and not d.readonly then
         R.newline(d)
     end
+    if d.wrote and d.regular and not d.principal then
+        d.y = 0
+    end
     d.wrote = d.principal
     if d.n > 0 then
         B.flush(d)
     end
-    if not d.reading then
+    if d.reading ~= true then
         d.reading, d.limit = true, -1
     end
+end
+
+-- READ of a file counts lines without regard to LENGTH.
+local function down(d)
+    if d.principal then
+        return B.down(d)
+    end
+    d.y = d.y + 1
 end
 
 -- The end of the file: told by $ZEOF once; an error the second time, or at once for those that have an
@@ -197,21 +211,26 @@ local function at_end(d)
     if again or d.exception then
         return B.fail(d, "IOEOF")
     end
-    B.down(d)
+    down(d)
 end
 
-local function after(d, n, why, whole)
+-- A READ of n columns has ended: at the end of its line, or as it has all that it wanted.
+local function after(d, n, why)
     d.za, d.status = 0, "0"
     if why == "lf" then
         d.zb, d.key = "\n", "\n"
     else
         d.zb, d.key = "", ""
     end
-    if why == "lf" or whole then
+    local x = d.x + n
+    if why == "lf" then
         d.x = 0
+        down(d)
+    elseif why == "count" and x >= d.width and (d.wrap or d.fixed) then
+        d.x = x - d.width
         B.down(d)
     else
-        d.x = d.x + n
+        d.x = x
     end
 end
 
@@ -225,12 +244,12 @@ local function line_at_hand(d)
         return nil
     end
     local n = lf - from
-    if n >= d.width - d.x then
+    if n >= d.width then
         return nil
     end
     d.ip, d.x = ip + n + 1, 0
     d.zeof, d.za, d.status, d.zb, d.key = 0, 0, "0", "\n", "\n"
-    B.down(d)
+    down(d)
     return ffi.string(from, n)
 end
 
@@ -302,8 +321,10 @@ function R.read(d, max, deadline)
         return at_end(d)
     end
     local room = d.width - d.x
-    if room <= 0 then
-        d.x, room = 0, d.width
+    if not max and not d.fixed then
+        room = d.width
+    elseif room <= 0 then -- what does not wrap gives characters one by one
+        room = (d.wrap or d.fixed) and d.width or 1
     end
     local want = max and math.min(max, room) or room
     local text, why = (max and by_characters(d) and take_characters or take)(d, want, deadline)
@@ -317,7 +338,7 @@ function R.read(d, max, deadline)
         d.za, d.status, d.zb, d.key = 0, "0", "", ""
         return text, false
     end
-    after(d, by_characters(d) and B.columns(text, d) or #text, why, why == "count" and want == room)
+    after(d, by_characters(d) and B.columns(text, d) or #text, why)
     return checked(d, text), true
 end
 
@@ -339,6 +360,9 @@ function R.read_char(d, deadline)
     d.x = d.x + 1
     if code == 10 and not d.fixed then
         d.x, d.zb, d.key = 0, "\n", "\n"
+        down(d)
+    elseif d.x >= d.width and d.wrap and not d.principal then
+        d.x = 0
         B.down(d)
     end
     return code, true
