@@ -60,12 +60,9 @@ else()
         target_link_libraries(caret_test_support PUBLIC caret_static ${CMOCKA_LIBRARY})
     endif()
     file(GLOB test_sources CONFIGURE_DEPENDS test/*/test_*.c)
-    # In a build that checks, the library is what takes the time: its tests are not optimised, and what they compute
-    # themselves is not watched, so that they compile quickly.  Options of sources come after all others.
-    set(test_options)
-    if(CARET_ASSERTS)
-        set(test_options -O0)
-    endif()
+    # The library is what takes the time: its tests are not optimised, and what they compute themselves is not watched,
+    # so that they compile in a third of the time.  Options of sources come after all others.
+    set(test_options -O0 -g1)
     if(CARET_SANITIZE MATCHES "undefined")
         list(APPEND test_options -fno-sanitize=undefined)
     endif()
