@@ -269,7 +269,7 @@ run_fuzzer()
     seeds=
     [ -d "test/fuzz/corpus/$name" ] && seeds=test/fuzz/corpus/$name
     # shellcheck disable=SC2086 # a folder or nothing
-    if watched 180 "$name" "build-fuzz/fuzz/$name" -seed=1 -runs=200000 -max_total_time=6 -timeout=100 -len_control=0 \
+    if watched 180 "$name" "build-fuzz/fuzz/$name" -seed=1 -runs=200000 -max_total_time=4 -timeout=100 -len_control=0 \
         -max_len=1200 -artifact_prefix="$logs/$name-" "$corpus" $seeds >"$logs/$name.log" 2>&1 </dev/null; then
         pass
         echo "  $name: $(sed -n 's/^\(Done .*\)/\1/p' "$logs/$name.log")"

@@ -19,9 +19,9 @@ local allocated = fixture.allocated
 
 function TestGc:test_many_children_do_not_grow_memory()
     local function loops()
-        for i = 1, fixture.times(200000) do local _ = n["k" .. i][i] end
-        for i = 1, fixture.times(30000) do n[i]:get() end
-        for i = 1, fixture.times(30000) do n("c" .. i):data() end
+        for i = 1, fixture.times(60000) do local _ = n["k" .. i][i] end
+        for i = 1, fixture.times(10000) do n[i]:get() end
+        for i = 1, fixture.times(10000) do n("c" .. i):data() end
     end
     loops() -- Lua's own table of strings has its size now
     local before = fixture.memory()
