@@ -152,6 +152,25 @@ local function piece(d, n)
     return ffi.string(from, n), n, true
 end
 
+local function by_characters(d)
+    return B.utf8 and d.ichset ~= "M"
+end
+
+-- What ends a line in UTF-8 mode; CR and LF together are one end.
+local ENDS = { ["\n"] = true, ["\f"] = true, ["\r"] = true, ["\194\133"] = true, ["\226\128\168"] = true,
+    ["\226\128\169"] = true }
+
+local function has_end(text)
+    return text:find "[\f\r]" or text:find("\194\133", 1, true) or text:find "\226\128[\168\169]"
+end
+
+local function lf_follows(d, deadline)
+    if d.ip == d.ie and d.regular then
+        B.fill(d, deadline)
+    end
+    return d.ip < d.ie and d.ibuf[d.ip] == 10
+end
+
 -- The next record, or the first `want` bytes of it: text, and why it ended: "lf", "count", "eof", "timeout".
 local function take(d, want, deadline)
     local text = ""
@@ -215,13 +234,10 @@ local function at_end(d)
 end
 
 -- A READ of n columns has ended: at the end of its line, or as it has all that it wanted.
-local function after(d, n, why)
+local function after(d, n, why, ended)
     d.za, d.status = 0, "0"
-    if why == "lf" then
-        d.zb, d.key = "\n", "\n"
-    else
-        d.zb, d.key = "", ""
-    end
+    ended = why == "lf" and (ended or "\n") or ""
+    d.zb, d.key = ended, ended
     local x = d.x + n
     if why == "lf" then
         d.x = 0
@@ -247,10 +263,14 @@ local function line_at_hand(d)
     if n >= d.width then
         return nil
     end
+    local text = ffi.string(from, n)
+    if by_characters(d) and has_end(text) then
+        return nil
+    end
     d.ip, d.x = ip + n + 1, 0
     d.zeof, d.za, d.status, d.zb, d.key = 0, 0, "0", "\n", "\n"
     down(d)
-    return ffi.string(from, n)
+    return text
 end
 
 -- The next character of a device in UTF-8: its bytes, "" at the end, nil when the time is over.
@@ -282,23 +302,22 @@ local function take_byte(d, deadline)
     return why == "lf" and "\n" or why ~= "timeout" and text or nil
 end
 
--- As take, by characters.
+-- As take, by characters; and what ended the record.
 local function take_characters(d, want, deadline)
     local parts = {}
     while want > 0 do
         local c = character(d, deadline)
         if not c or c == "" then
             return table.concat(parts), c and "eof" or "timeout"
-        elseif c == "\n" and not d.fixed then
-            return table.concat(parts), "lf"
+        elseif not d.fixed and ENDS[c] then
+            if c == "\r" and lf_follows(d, deadline) then
+                c, d.ip = "\r\n", d.ip + 1
+            end
+            return table.concat(parts), "lf", c
         end
         parts[#parts + 1], want = c, want - 1
     end
     return table.concat(parts), "count"
-end
-
-local function by_characters(d)
-    return B.utf8 and d.ichset ~= "M"
 end
 
 local function checked(d, text)
@@ -327,7 +346,8 @@ function R.read(d, max, deadline)
         room = (d.wrap or d.fixed) and d.width or 1
     end
     local want = max and math.min(max, room) or room
-    local text, why = (max and by_characters(d) and take_characters or take)(d, want, deadline)
+    local characters = by_characters(d) and (max or not d.fixed)
+    local text, why, ended = (characters and take_characters or take)(d, want, deadline)
     if why == "eof" and text == "" then
         at_end(d)
         return "", true
@@ -338,7 +358,7 @@ function R.read(d, max, deadline)
         d.za, d.status, d.zb, d.key = 0, "0", "", ""
         return text, false
     end
-    after(d, by_characters(d) and B.columns(text, d) or #text, why)
+    after(d, by_characters(d) and B.columns(text, d) or #text, why, ended)
     return checked(d, text), true
 end
 
@@ -358,8 +378,9 @@ function R.read_char(d, deadline)
     local code = #checked(d, c) == 1 and c:byte() or require("mumps.values.functions").ASCII(c)
     d.zeof, d.za, d.status, d.zb, d.key = 0, 0, "0", "", ""
     d.x = d.x + 1
-    if code == 10 and not d.fixed then
-        d.x, d.zb, d.key = 0, "\n", "\n"
+    if not d.fixed and (c == "\n" or by_characters(d) and ENDS[c]) then
+        local ended = c == "\r" and lf_follows(d, deadline) and "\r\n" or c
+        d.x, d.zb, d.key = 0, ended, ended
         down(d)
     elseif d.x >= d.width and d.wrap and not d.principal then
         d.x = 0
