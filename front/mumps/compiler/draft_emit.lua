@@ -93,10 +93,10 @@ function M.apply(k, f, args)
     return s and format("%s(%s%s)", k:h("d_" .. f), s, more(k, args, 2))
 end
 
--- $PIECE by one character.
-function M.piece1(k, s, code, n)
+-- $PIECE by one character; f: "piece1", or "npiece1" where a number is wanted.
+function M.piece1(k, f, s, code, n)
     local text = subject(k, {s, n or nil})
-    return text and format("%s(%s,%d,%s)", k:h("d_piece1"), text, code, n and value(k, n) or "1")
+    return text and format("%s(%s,%d,%s)", k:h("d_" .. f), text, code, n and value(k, n) or "1")
 end
 
 -- SET X=e.

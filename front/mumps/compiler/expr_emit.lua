@@ -632,7 +632,7 @@ end
 
 value, cond, number = leaf_or(counted(plain_value)), counted(plain_cond), counted(plain_number)
 
-M.value, M.number, M.emit = value, number, emit
+M.value, M.number, M.emit, M.numbers = value, number, emit, numbers
 M.quote = quote
 
 -- text, which is done if the condition of the command holds.

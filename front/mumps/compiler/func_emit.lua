@@ -117,21 +117,29 @@ function special.ZQGBLMOD(k, args)
     return format("%s(%s)", k:h("f_ZQGBLMOD"), expr.ref_of(k, args[1]))
 end
 
--- $PIECE by one character, which is known.
-function special.PIECE(k, args)
+-- $PIECE by one character, which is known; nil: it is another one.
+local function piece_by_one(k, f, args)
     local d = args[2]
     if d and d[1] == "const" and not args[4] and #args <= 3 then
         local text = tostring(d[2])
         if #text == 1 and string.byte(text) < 128 then
-            local looked = draft.piece1(k, args[1], string.byte(text), args[3])
+            local looked = draft.piece1(k, f, args[1], string.byte(text), args[3])
             if looked then
                 return looked
             end
             local n = args[3] and value(k, args[3]) or "1"
-            return format("%s(%s,%d,%s)", k:h("piece1"), value(k, args[1]), string.byte(text), n)
+            return format("%s(%s,%d,%s)", k:h(f), value(k, args[1]), string.byte(text), n)
         end
     end
-    return format("%s(%s)", k:h("f_PIECE"), string.sub(more(k, args), 2))
+end
+
+function special.PIECE(k, args)
+    return piece_by_one(k, "piece1", args) or format("%s(%s)", k:h("f_PIECE"), string.sub(more(k, args), 2))
+end
+
+-- Where a number is wanted, a piece needs no text.
+expr.numbers["fn"] = function(k, node)
+    return node[2] == "PIECE" and piece_by_one(k, "npiece1", node[3]) or nil
 end
 
 -- Those that look at a text take a draft of it.

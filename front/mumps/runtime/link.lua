@@ -37,7 +37,7 @@ list("mumps.values.number", {"str", "num", "truth", "int", "add", "sub", "mul", 
 list("mumps.values.decimal", {"nadd", "nsub", "nmul", "ndiv", "nidiv", "nmod", "nneg", "nplus", "canon"})
 list("mumps.values.text", {"is_eq", "is_contains", "is_follows", "is_sortsafter",
     "is_sortsafter_known", "concat", "concat_list"})
-list("mumps.values.piece", {"piece1"})
+list("mumps.values.piece", {"piece1", "npiece1"})
 list("mumps.values.text", {"find_back"})
 list("mumps.values.pattern", {"is_match"})
 list("mumps.runtime.symbols", {"new", "new_except", "kill_except", "undefined", "fraction",

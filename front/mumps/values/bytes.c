@@ -1,6 +1,7 @@
 /*
  * bytes.c - pieces, translation and reversal of bytes.
  */
+#include <math.h>
 #include <string.h>
 
 #include "mumps/values/values.h"
@@ -22,6 +23,14 @@ size_t caret_mumps__piece(const char *s, size_t n, const char *d, size_t nd, siz
     }
     *end = found != NULL ? (size_t)(found - s) : n;
     return nth > 1 ? n + 1 : (size_t)(at - s);
+}
+
+double caret_mumps__piece_number(const char *s, size_t n, int delimiter, size_t nth)
+{
+    const char d = (char)delimiter;
+    size_t end, from = caret_mumps__piece(s, n, &d, 1, nth, &end);
+
+    return from <= n ? caret_mumps__decimal(s + from, end - from) : NAN;
 }
 
 struct span {

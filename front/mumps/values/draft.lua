@@ -24,7 +24,7 @@ local format = require "mumps.values.format"
 local str, int = number.str, number.int
 local integer_text, set_piece, piece_at = C.caret_mumps__integer_text, C.caret_mumps__set_piece,
     C.caret_mumps__piece
-local occurrences = C.caret_mumps__occurrences
+local occurrences, piece_number = C.caret_mumps__occurrences, C.caret_mumps__piece_number
 local type, tonumber, floor = type, tonumber, math.floor
 local copy, fill, string_of = ffi.copy, ffi.fill, ffi.string
 
@@ -240,6 +240,16 @@ function D.piece1(s, code, n)
     local begin = tonumber(piece_at(s.bytes, s.n, digits, 1, n, stop))
     if begin > s.n then return "" end
     return string_of(s.bytes + begin, tonumber(stop[0]) - begin)
+end
+
+--- The same where a number is wanted: it, or the text.
+function D.npiece1(s, code, n)
+    if type(s) ~= "cdata" then return piece.npiece1(s, code, n) end
+    if type(n) == "number" and n >= 1 and n <= MAX then
+        local v = piece_number(s.bytes, s.n, code, n)
+        if v == v then return v end
+    end
+    return D.piece1(s, code, n)
 end
 
 --- $LENGTH

@@ -14,6 +14,7 @@ local buffer = require "mumps.values.buffer"
 local str, int = number.str, number.int
 local piece_at, occurrences, set_piece = C.caret_mumps__piece, C.caret_mumps__occurrences,
     C.caret_mumps__set_piece
+local piece_number = C.caret_mumps__piece_number
 local type, sub, find, strchar, tonumber = type, string.sub, string.find,
     string.char, tonumber
 
@@ -106,6 +107,17 @@ function P.piece1(s, code, n)
     if n < 1 or n > MAX then return "" end
     if #s > LONG then return long_piece(s, singles[code], n) end
     return nth(s, singles[code], n)
+end
+
+local SHORT = 64 -- of what is longer the pieces that are met often are known
+
+-- The same where a number is wanted: it, or the text.
+function P.npiece1(s, code, n)
+    if type(s) == "string" and #s <= SHORT and type(n) == "number" and n >= 1 and n <= MAX then
+        local v = piece_number(s, #s, code, n)
+        if v == v then return v end
+    end
+    return P.piece1(s, code, n)
 end
 
 -- Where piece `last` ends, if piece `first` ends at `to`.

@@ -82,6 +82,9 @@ size_t caret_mumps__commas(const char *s, size_t n, char *out);
  * Delimiters are not empty.  `from`: where to begin. */
 size_t caret_mumps__piece(const char *s, size_t n, const char *d, size_t nd, size_t nth, size_t *end);
 
+/* Piece nth by that byte as a number, as caret_mumps__decimal() has it; NaN also if there are not so many. */
+double caret_mumps__piece_number(const char *s, size_t n, int delimiter, size_t nth);
+
 /* SET $PIECE: the text with pieces `first` to `last` replaced, in out, which has room for `room`.  Its length, or what
  * the length would be if it is above that: then nothing is written. */
 size_t caret_mumps__set_piece(const char *s, size_t n, const char *d, size_t nd, size_t first, size_t last,
