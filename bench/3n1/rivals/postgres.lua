@@ -53,7 +53,8 @@ local function row(name, title, settings, ...)
             return ("%s on %s"):format(caret_version, server)
         end,
         server = function(place) return {"sh", "-c", START, "sh", place.dir, folder()} end,
-        ready = function(place) -- asked many times while initdb works: so a file is looked for before a program runs
+        -- asked many times while initdb works: so a file is looked for before a program runs
+        ready = function(place)
             if not programs.exists(place.dir .. "/pg/.s.PGSQL.5432") then return false end
             local question = "%s/pg_isready -q -h '%s/pg' && echo yes"
             return rivals.ask(question:format(folder(), place.dir)) == "yes"
