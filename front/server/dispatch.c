@@ -175,6 +175,7 @@ int serve__atomic_as(struct serve__call *q, serve__run *fn, int flags)
     }
     if (rc == CARET_RESTART) /* of the outer transaction: whoever began it runs it again */
         return rc;
+    place.len = serve__events_missed(q->r, place.len);
     if (outermost)
         forget(q, place);
     else

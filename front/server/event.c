@@ -76,6 +76,22 @@ struct serve__event_place serve__events_place(const struct serve__runner *r)
     return (struct serve__event_place){r->pending.len, r->dirty, r->expired};
 }
 
+size_t serve__events_missed(struct serve__runner *r, size_t from)
+{
+    size_t kept = from;
+    for (size_t at = from; at < r->pending.len;) {
+        struct waiting w;
+        memcpy(&w, r->pending.data + at, sizeof w);
+        size_t len = sizeof w + w.len;
+        if (w.class == SERVE__EVENT_MISS) {
+            memmove(r->pending.data + kept, r->pending.data + at, len);
+            kept += len;
+        }
+        at += len;
+    }
+    return kept;
+}
+
 void serve__events_forget(struct serve__runner *r, struct serve__event_place place)
 {
     r->pending.len = place.len;

@@ -191,6 +191,22 @@ case("keymiss is told of what is looked up to be read, whatever the command", fu
         is(one:read(), {"message", "__keyevent@0__:keymiss", "none"})
         is(one:read(), {"message", "__keyevent@0__:keymiss", "mark:" .. name})
     end
+    local refused = {{"XINFO", "STREAM", "none"}, {"XINFO", "GROUPS", "none"}, {"XPENDING", "none", "g"},
+        {"XCLAIM", "none", "g", "c", "0", "1-1"}, {"XREADGROUP", "GROUP", "g", "c", "STREAMS", "none", ">"},
+        {"EVAL", "redis.call('xinfo', 'stream', 'none')", "0"}, {"SINTER", "none", "hll"}}
+    for i, words_of in ipairs(refused) do
+        is(c(unpack(words_of)).error ~= nil, true)
+        c("GET", "mark:" .. i)
+        is(one:read(), {"message", "__keyevent@0__:keymiss", "none"})
+        is(one:read(), {"message", "__keyevent@0__:keymiss", "mark:" .. i})
+    end
+    c("MULTI")
+    c("SET", "x", "1")
+    c("XINFO", "STREAM", "none")
+    c("GET", "mark")
+    c("EXEC")
+    is(one:read(), {"message", "__keyevent@0__:keymiss", "none"})
+    is(one:read(), {"message", "__keyevent@0__:keymiss", "mark"})
     c("DEL", "none") -- these tell of nothing
     for _, of in ipairs {"ENCODING", "FREQ", "IDLETIME", "REFCOUNT"} do c("OBJECT", of, "none") end
     c("MEMORY", "USAGE", "none")
