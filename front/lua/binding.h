@@ -231,6 +231,9 @@ struct caret__ldb *caret__check_db(lua_State *L, int i);
 /* Raise a message that blames the first line outside this module. */
 int caret__misuse(lua_State *L, const char *format, ...);
 
+/* Raise that argument i is not "a node" or the like; with a hint where it is what stands before the ':' of a method. */
+int caret__expected(lua_State *L, int i, const char *what);
+
 /* For its arguments: bytes of the caller's, as messages show them, between quotes ('\0': none); pushed. */
 const char *caret__push_shown(lua_State *L, const char *bytes, size_t len, char quote);
 

@@ -165,6 +165,23 @@ static int core_shown(lua_State *L)
     return 1;
 }
 
+#define EXPECTED "%s was expected, not a %s%s"
+#define COLON    " (call methods with ':')"
+
+int caret__expected(lua_State *L, int i, const char *what)
+{
+    return caret__misuse(L, EXPECTED, what, caret__typename(L, i), i == 1 ? COLON : "");
+}
+
+/* expected(value, what): the same for the Lua part, where the value is what stands before the ':' of a method. */
+static int core_expected(lua_State *L)
+{
+    lua_pushfstring(L, EXPECTED, luaL_checkstring(L, 2), caret__typename(L, 1), COLON);
+    lua_replace(L, 1);
+    lua_settop(L, 1);
+    return caret__misuse(L, "%s", lua_tostring(L, 1));
+}
+
 /* misuse(text[, node, ...]): the same for the Lua part. */
 static int core_misuse(lua_State *L)
 {
@@ -387,6 +404,7 @@ static void stay_mapped(void)
 int luaopen_caret_core(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"misuse", core_misuse},
+                                         {"expected", core_expected},
                                          {"typename", core_typename},
                                          {"shown", core_shown},
                                          {"translate", core_translate},

@@ -10,7 +10,7 @@ struct caret__ldb *caret__any_db(lua_State *L, int i)
 {
     struct caret__ldb *d = lua_type(L, i) == LUA_TUSERDATA ? lua_touserdata(L, i) : NULL;
     if (d == NULL || caret__rawlen(L, i) != sizeof *d || d->magic != CARET__LDB_MAGIC) {
-        caret__misuse(L, "a database was expected, not a %s (call methods with ':')", caret__typename(L, i));
+        caret__expected(L, i, "a database");
         return NULL;
     }
     return d;

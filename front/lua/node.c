@@ -93,18 +93,11 @@ const struct caret__method caret__methods[] = {{"", NULL},
 
 _Static_assert(sizeof caret__methods / sizeof *caret__methods <= CARET__METHODS_MAX, "a bit for each");
 
-/* Only the first argument is what stands before the ':'. */
-static int expected_node(lua_State *L, int i)
-{
-    return caret__misuse(L, "a node was expected, not a %s%s", caret__typename(L, i),
-                         i == 1 ? " (call methods with ':')" : "");
-}
-
 int caret__refuse_node(lua_State *L, int i)
 {
     struct caret__lnode *n = caret__lnode(L, i);
     if (n == NULL)
-        return expected_node(L, i);
+        return caret__expected(L, i, "a node");
     return caret__misuse(L, "CLOSED: the database of this node was closed");
 }
 
@@ -112,7 +105,7 @@ struct caret__lnode *caret__check_address(lua_State *L, int i)
 {
     struct caret__lnode *n = caret__lnode(L, i);
     if (n == NULL)
-        expected_node(L, i);
+        caret__expected(L, i, "a node");
     return n;
 }
 

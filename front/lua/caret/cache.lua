@@ -61,9 +61,7 @@ end
 
 -- Is it a cache, or inherits from one, and not a key, as in cache.get(key)?
 local function check(self)
-    if type(self) ~= "table" or not self.entries then
-        misuse("a cache was expected, not a " .. typename(self) .. " (call methods with ':')")
-    end
+    if type(self) ~= "table" or not self.entries then core.expected(self, "a cache") end
 end
 
 -- Letter and text of a value.

@@ -42,9 +42,7 @@ local feed = {}
 feed.__index = feed
 
 local function check(self)
-    if type(self) ~= "table" or not self.log then
-        misuse("a feed of changes was expected, not a " .. typename(self) .. " (call methods with ':')")
-    end
+    if type(self) ~= "table" or not self.log then core.expected(self, "a feed of changes") end
 end
 
 --- The next change, nil if there is none in time; or nil, text, name.
