@@ -979,6 +979,17 @@ CARET_API int caret_lock_all(caret_session *s, const caret_node *const *nodes, s
 CARET_API int caret_lock_more(caret_session *s, const caret_node *const *nodes, size_t count,
                               uint64_t timeout_ns);
 
+/*
+ * For a session whose locks several threads use in turn, under a mutex of the host's: `before` is called whenever a
+ * call is about to sleep for a lock, to let go of that mutex, and `after` when it has slept, to take it again.  Between
+ * the two other threads may call all functions for locks with the session, and sleep in it, too.  A wait in it closes a
+ * ring (DEADLOCK) as if all its threads waited; caret_interrupt() ends one wait.  Not called in a database on a server,
+ * where the wait keeps the session.  Set it while no thread is in the session; the rules for the two are those of
+ * caret_wait_hooks().  INVALID: one of them alone.
+ */
+CARET_API int caret_session_lock_hooks(caret_session *s, void (*before)(void *arg), void (*after)(void *arg),
+                                       void *arg);
+
 /* ------------------------------------------------------------ what is going on */
 
 /* A lock that is held, or waited for. */

@@ -2,8 +2,8 @@
  * lock.c - ydb_lock_s, ydb_lock_incr_s, ydb_lock_decr_s.
  *
  * Locks are the process's: what one thread took another may release, and threads of one process don't exclude
- * each other.  So each database has one session for locks, under CARET__YDB_LOCKS.  Nobody holds the mutex
- * for long: a waiter does so for SLICE_NS at a time, and lets others in between.
+ * each other.  So each database has one session for locks, under CARET__YDB_LOCKS.  A waiter gives the mutex to
+ * others while it sleeps; it looks up every SLICE_NS, whether the process ends.
  *
  * Locks of M that the process calls are these, too (m/machine.h).
  *
@@ -74,7 +74,8 @@ static int take_one(caret_session *s, const caret_node *const *nodes, size_t n, 
     return caret_lock(s, nodes[0], timeout_ns);
 }
 
-/* In slices, as others of the process want the mutex too. */
+/* In slices: the process may end; and where the session is not for others while it sleeps (a database on a server) they
+ * have it in between. */
 static int wait_in_slices(caret_session *s, const caret_node *const *nodes, size_t n, uint64_t timeout_ns,
                           attempt *try)
 {
@@ -105,13 +106,27 @@ static int wait_for(struct caret__ydb_call *c, caret_session *s, const caret_nod
                                 : caret__ydb_failed(c, rc);
 }
 
+static void sleeps(void *arg)
+{
+    (void)arg;
+    caret__ydb_give(CARET__YDB_LOCKS);
+}
+
+static void has_slept(void *arg)
+{
+    (void)arg;
+    caret__ydb_take(CARET__YDB_LOCKS);
+}
+
 /* The session for locks. */
 static int open_locks(struct caret__ydb_database *d)
 {
     int rc = d->locks == NULL ? caret_session_open(d->db, &d->locks) : CARET_OK;
 
-    if (rc == CARET_OK)
+    if (rc == CARET_OK) {
         caret_session_detach(d->locks);
+        rc = caret_session_lock_hooks(d->locks, sleeps, has_slept, NULL);
+    }
     return rc;
 }
 
@@ -378,7 +393,7 @@ static int take_for_m(void *who, caret_session *s, const caret_node *const *node
     if (d == NULL)
         return caret_lock_more(s, nodes, n, timeout_ns);
     caret__ydb_take(CARET__YDB_LOCKS);
-    int rc = open_locks(d);
+    int rc = d->locks == NULL ? open_locks(d) : CARET_OK;
     if (rc == CARET_OK)
         rc = wait_in_slices(d->locks, nodes, n, timeout_ns, caret_lock_more);
     if (rc == CARET_OK)

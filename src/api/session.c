@@ -60,6 +60,7 @@ void caret__session_bind(caret_session *s, struct caret__engine *e)
     else
         caret__locker_init(e, &s->locker);
     s->locker.alarm = &s->alarm;
+    s->locker.hooks = &s->lock_hooks;
 }
 
 void caret__session_disown(caret_session *s)

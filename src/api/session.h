@@ -57,6 +57,7 @@ struct caret_session {
     const caret_locals *elsewhere; /* elsewhere.c: then has_locals is false */
     struct caret__txn txn;
     struct caret__locker locker;
+    struct caret__lock_hooks lock_hooks; /* caret_session_lock_hooks() */
     struct caret__batch batch;
     struct caret__alarm alarm; /* caret_interrupt() */
     struct caret_log *awaits;  /* what caret_wait() reads; NULL: it was not called */

@@ -609,6 +609,17 @@ int caret_unlock_all(caret_session *s)
     return rc == CARET_OK ? release_all(s) : rc;
 }
 
+int caret_session_lock_hooks(caret_session *s, void (*before)(void *arg), void (*after)(void *arg), void *arg)
+{
+    if (s == NULL)
+        return caret__null(__func__, "s", "a session");
+    if ((before == NULL) != (after == NULL))
+        return caret__fail(CARET_E_INVALID, "%s: %s is NULL; both, or none, are expected", __func__,
+                           before == NULL ? "before" : "after");
+    s->lock_hooks = (struct caret__lock_hooks){before, after, arg};
+    return CARET_OK;
+}
+
 #define LOCKS_AT_ONCE 64u
 
 /* Are these a session and a list of nodes that can be locked at once? */

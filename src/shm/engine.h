@@ -154,7 +154,7 @@ struct caret__alarm {
     _Atomic(_Atomic uint32_t *) word; /* what the session sleeps on, NULL = it doesn't */
 };
 
-/* Sleep as caret__futex_wait() does; not at all if the alarm is raised, and not on when it is. */
+/* Sleep as caret__futex_wait() does; not at all if the alarm is raised, and not on when it is.  NULL: there is none. */
 void caret__alarm_sleep(struct caret__alarm *a, _Atomic uint32_t *word, uint32_t seen, uint64_t max_ns);
 
 /* It was raised: take it back.  Asked before each sleep. */

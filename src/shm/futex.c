@@ -56,6 +56,10 @@ void caret__futex_wake(_Atomic uint32_t *word, int count)
 
 void caret__alarm_sleep(struct caret__alarm *a, _Atomic uint32_t *word, uint32_t seen, uint64_t max_ns)
 {
+    if (a == NULL) {
+        caret__futex_wait(word, seen, max_ns);
+        return;
+    }
     atomic_store(&a->word, word);
     if (atomic_load(&a->raised) == 0)
         caret__futex_wait(word, seen, max_ns);

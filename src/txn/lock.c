@@ -30,8 +30,9 @@
  * wakes everybody if it died in the mutex, and every sleep ends after a second.
  * A woken waiter tries again from the start; it keeps its record, so that the
  * next release sees it, and takes it back in the section in which it succeeds or
- * gives up.  The first to come gets it: there is no queue, so nobody has to be
- * skipped when it dies, and an unrelated name never has to wait.
+ * gives up; threads that share a session by hooks wait with a record each.  The
+ * first to come gets it: there is no queue, so nobody has to be skipped when it
+ * dies, and an unrelated name never has to wait.
  *
  * The dead.  A process that dies leaves its locks held.  Whoever is blocked asks the
  * kernel about the processes in its way: at the first failure (so a single try suffices
@@ -525,15 +526,18 @@ static int give_up(struct caret__engine *e, const struct caret__locker *me, stru
     return r;
 }
 
-static void wait_sleep(struct caret__engine *e, const struct caret__locker *me, const struct wait *w,
-                       uint64_t now)
+/* Afterwards there is room for n records again: others may have used what there was. */
+static int wait_sleep(struct caret__engine *e, struct caret__locker *me, size_t n, const struct wait *w,
+                      uint64_t now)
 {
-    uint64_t most = caret__min64(SECOND, w->deadline - now);
+    const struct caret__lock_hooks *hooks = me->hooks != NULL && me->hooks->before != NULL ? me->hooks : NULL;
 
-    if (me->alarm != NULL)
-        caret__alarm_sleep(me->alarm, &e->sh->lock_futex, w->seen, most);
-    else
-        caret__futex_wait(&e->sh->lock_futex, w->seen, most);
+    if (hooks != NULL)
+        hooks->before(hooks->arg);
+    caret__alarm_sleep(me->alarm, &e->sh->lock_futex, w->seen, caret__min64(SECOND, w->deadline - now));
+    if (hooks != NULL)
+        hooks->after(hooks->arg);
+    return reserve_records(me, n);
 }
 
 static int take_slow(struct caret__engine *e, struct caret__locker *me, const struct request *rq,
@@ -568,7 +572,8 @@ static int take_slow(struct caret__engine *e, struct caret__locker *me, const st
             (void)give_up(e, me, &w, r);
             return caret__fail(CARET_E_INTERRUPTED, "%s: while waiting for a lock", e->path);
         }
-        wait_sleep(e, me, &w, now);
+        if ((asked = wait_sleep(e, me, rq->n, &w, now)) != CARET_OK)
+            return give_up(e, me, &w, asked);
     }
 }
 

@@ -6,8 +6,8 @@
  * all names above it and from all below it.  Whether there is data makes no difference.  Locks belong to
  * a session, not to a process or thread; when the process dies they are released.
  *
- * One session's functions are called by one thread at a time.  A call that fails
- * has changed nothing.
+ * One session's functions are called by one thread at a time, but while a thread sleeps between its hooks.  A call
+ * that fails has changed nothing.
  */
 #ifndef CARET_TXN_LOCK_H
 #define CARET_TXN_LOCK_H
@@ -30,6 +30,14 @@ struct caret__carried {
     uint32_t count;
 };
 
+/* What a host with several threads in one session is told around each of its sleeps: between the two others may use
+ * the locker. */
+struct caret__lock_hooks {
+    void (*before)(void *arg); /* NULL: nothing is told */
+    void (*after)(void *arg);
+    void *arg;
+};
+
 /* The locks of one session: private memory. */
 struct caret__locker {
     uint64_t id;    /* process slot << 32 | number of the session */
@@ -43,7 +51,8 @@ struct caret__locker {
     uint64_t carried_mark; /* mark of the transaction that carries */
     struct caret__held *held;
     struct caret__carried *carried;
-    struct caret__alarm *alarm; /* ends its waits; NULL = nothing does */
+    struct caret__alarm *alarm;            /* ends its waits; NULL = nothing does */
+    const struct caret__lock_hooks *hooks; /* NULL = none */
 };
 
 /* A new session's locker.  Also for a forked child, whose copy of its parent's locker holds nothing. */

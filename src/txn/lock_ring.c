@@ -99,10 +99,10 @@ void caret__lt_who(const struct caret__engine *e, uint64_t owner, char *text, si
 
 /* ---------------------------------------------------------------- search */
 
-/* Record + 1 of a waiting session, 0 = it runs. */
-static uint32_t record_of(const struct caret__lock_table *t, uint64_t owner)
+/* The next record + 1 of a waiting session, after that one (0 = the first); 0 = no more: it runs, if there was none. */
+static uint32_t record_of(const struct caret__lock_table *t, uint64_t owner, uint32_t after)
 {
-    for (uint32_t r = 0; t->waiting > 0 && r < t->waiters_n; r++) {
+    for (uint32_t r = after; t->waiting > 0 && r < t->waiters_n; r++) {
         if (t->waiters[r].cell != 0 && t->waiters[r].owner == owner)
             return r + 1;
     }
@@ -139,13 +139,10 @@ static uint32_t search(struct caret__lock_table *t, uint32_t first, uint32_t *he
         const struct caret__lock_waiter *w = &t->waiters[r - 1];
 
         for (uint32_t h = 0; (h = caret__lt_conflict(t, w->cell, w->owner, h)) != 0;) {
-            uint32_t next;
-
             *held = h;
             if (t->cells[h].owner == origin)
                 return r;
-            next = record_of(t, t->cells[h].owner);
-            if (next != 0)
+            for (uint32_t next = 0; (next = record_of(t, t->cells[h].owner, next)) != 0;)
                 tail = visit(t, next, r, h, tail);
         }
     }

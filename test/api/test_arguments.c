@@ -526,6 +526,7 @@ static void databases(void **state)
     IS(caret_session_open(NULL, &other_session), CARET_OK);
     caret_session_close(other_session);
     BAD(caret_session_detach(NULL), INVALID, "s is NULL");
+    BAD(caret_session_lock_hooks(NULL, NULL, NULL, NULL), INVALID, "s is NULL");
     VOID(caret_session_close(NULL));
     BAD(caret_locks_get(NULL, &locks), INVALID, "db is NULL");
     BAD(caret_locks_get(db, NULL), INVALID, "list is NULL");

@@ -591,6 +591,88 @@ static void random_operations_agree_with_a_model(void **state)
     free(m);
 }
 
+/* ---- several threads in one session: what others do while one sleeps is done in its hook */
+
+struct meanwhile {
+    struct caret__engine *e;
+    struct caret__locker *s;
+    unsigned sleeps;
+};
+
+static void fill_the_list(void *arg)
+{
+    struct meanwhile *m = arg;
+    char zwr[20];
+
+    if (m->sleeps++ != 0)
+        return;
+    for (unsigned i = 0; m->s[0].n < m->s[0].cap; i++) {
+        snprintf(zwr, sizeof zwr, "^many(%u)", i);
+        assert_int_equal(take(m->e, &m->s[0], zwr, 0), OK);
+    }
+    assert_int_equal(give(m->e, &m->s[1], "^held"), OK);
+}
+
+static void has_slept(void *arg)
+{
+    (void)arg;
+}
+
+static void others_use_a_session_that_sleeps(void **state)
+{
+    struct caret__engine *e = ((struct fixture *)*state)->e;
+    struct caret__locker s[2];
+    struct meanwhile m = {e, s, 0};
+    const struct caret__lock_hooks hooks = {fill_the_list, has_slept, &m};
+
+    caret__locker_init(e, &s[0]);
+    caret__locker_init(e, &s[1]);
+    s[0].hooks = &hooks;
+    assert_int_equal(take(e, &s[1], "^held", 0), OK);
+    assert_int_equal(take(e, &s[0], "^held", FOREVER), OK);
+    assert_int_not_equal(m.sleeps, 0);
+    assert_in_range(s[0].n, 2, s[0].cap);
+    check_locks(e);
+    end_sessions(e, s, 2);
+}
+
+/* s[0] waits for s[1], and in another thread for s[2], which waits for s[0]. */
+static void wait_beside(void *arg)
+{
+    struct meanwhile *m = arg;
+
+    switch (m->sleeps++) {
+    case 0:
+        assert_int_equal(take(m->e, &m->s[0], "^c", FOREVER), OK);
+        assert_int_equal(give(m->e, &m->s[1], "^b"), OK);
+        break;
+    case 1:
+        assert_int_equal(take(m->e, &m->s[2], "^a", 50000000), CARET_DEADLOCK);
+        assert_int_equal(give(m->e, &m->s[2], "^c"), OK);
+        break;
+    default: break;
+    }
+}
+
+static void a_ring_goes_through_each_wait_of_a_session(void **state)
+{
+    struct caret__engine *e = ((struct fixture *)*state)->e;
+    struct caret__locker s[3];
+    struct meanwhile m = {e, s, 0};
+    const struct caret__lock_hooks hooks = {wait_beside, has_slept, &m};
+
+    for (int i = 0; i < 3; i++)
+        caret__locker_init(e, &s[i]);
+    s[0].hooks = &hooks;
+    assert_int_equal(take(e, &s[0], "^a", 0), OK);
+    assert_int_equal(take(e, &s[1], "^b", 0), OK);
+    assert_int_equal(take(e, &s[2], "^c", 0), OK);
+    assert_int_equal(take(e, &s[0], "^b", FOREVER), OK);
+    assert_in_range(m.sleeps, 2, UINT32_MAX);
+    check_locks(e);
+    end_sessions(e, s, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -605,6 +687,8 @@ int main(void)
         cmocka_unit_test(a_damaged_name_is_told_and_goes_with_a_repair),
         cmocka_unit_test(a_full_table_refuses_and_leaves_nothing_behind),
         cmocka_unit_test(a_blocked_name_does_not_leave_with_the_idle_ones),
+        cmocka_unit_test(others_use_a_session_that_sleeps),
+        cmocka_unit_test(a_ring_goes_through_each_wait_of_a_session),
         cmocka_unit_test(random_operations_agree_with_a_model),
     };
     return cmocka_run_group_tests(tests, locks_setup, locks_teardown);

@@ -4,6 +4,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "support/crowd.h"
+#include "yottadb/session.h"
+
 static _Atomic int bad;
 
 static void check(bool good)
@@ -82,6 +85,41 @@ static void waiting_for_a_lock_keeps_nobody(void **state)
     assert_false(is_free("held", NULL));
 }
 
+/* Does a thread of this process wait for a lock, while we have the mutex? */
+static bool one_waits(void)
+{
+    caret_lock_list *list;
+    bool found = false;
+
+    caret__ydb_take(CARET__YDB_LOCKS);
+    int rc = caret_locks_get(caret__ydb_databases()->db, &list);
+    caret__ydb_give(CARET__YDB_LOCKS);
+    assert_int_equal(rc, CARET_OK);
+    for (size_t i = 0; i < list->count; i++)
+        found |= list->lock[i].waits && list->lock[i].pid == (uint64_t)getpid();
+    caret_locks_free(list);
+    return found;
+}
+
+/* A waiter and the mutex: whoever has it finds others waiting, and locks meanwhile. */
+static void a_waiter_does_not_have_the_mutex(void **state)
+{
+    struct holder h;
+    pthread_t t;
+
+    (void)state;
+    may_fork();
+    hold(&h, "held", NULL);
+    atomic_store(&bad, 0);
+    assert_int_equal(pthread_create(&t, NULL, wait_for_lock, NULL), 0);
+    UNTIL(one_waits());
+    assert_int_equal(ydb_lock_incr_s(0, var("free"), 0, NULL), YDB_OK);
+    let_go(&h);
+    pthread_join(t, NULL);
+    assert_int_equal(atomic_load(&bad), 0);
+    assert_false(is_free("held", NULL));
+}
+
 /* A thread that ends in its transaction's function leaves nothing. */
 static int end_thread(void *arg)
 {
@@ -114,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ONCE(locals_and_locks_outlive_a_thread),
         ONCE(waiting_for_a_lock_keeps_nobody),
+        ONCE(a_waiter_does_not_have_the_mutex),
         ONCE(a_thread_that_ends_is_rolled_back),
     };
     make_folder();
