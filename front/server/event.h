@@ -65,8 +65,8 @@ struct serve__event_place {
 };
 struct serve__event_place serve__events_place(const struct serve__runner *r);
 void serve__events_forget(struct serve__runner *r, struct serve__event_place place);
-/* A command fails: of what it told from this place on, only the keys that it missed are so.  They move there; where they
- * end. */
+/* A command fails: of what it told from this place on, only the keys that it missed are so.  They move there; where
+ * they end. */
 size_t serve__events_missed(struct serve__runner *r, size_t from);
 
 /* Those that are told, each of the classes that it has asked for. */
