@@ -70,6 +70,7 @@ function M.in_place(k, arg, ctx, sequence)
     return string.format("do %s end", text)
 end
 
+-- The commands of its text, which become part of the line; false or nil: it has none such.
 local function part_of_line(k, cmd)
     local arg = cmd[1] == "XECUTE" and #cmd[2] == 1 and not cmd.pc and cmd[2][1]
     local cmds = arg and not arg.pc and commands_of(k, arg, {})
@@ -81,7 +82,7 @@ local function spread(k, cmds)
     for _, cmd in ipairs(cmds) do
         local text = part_of_line(k, cmd)
         for _, one in ipairs(text or {cmd}) do
-            one.literal = text ~= nil
+            one.literal = text and true
             out[#out + 1] = one
         end
     end
