@@ -1,18 +1,19 @@
 #!/bin/sh
-# tools/deb.sh [--quick] [FOLDER]: Debian packages of this tree in FOLDER (build/deb), which is made anew, and what
+# tools/deb.sh [--quick BUILD] [FOLDER]: Debian packages of this tree in FOLDER (build/deb), which is made anew, and what
 # lintian says of them.  They are built in a copy there, of the files that git knows or would take: nothing is left in
 # the tree.  DEB_BUILD_OPTIONS is heeded.
 #
-# --quick, for a test: neither optimised nor compressed, without source and debug packages, and without lintian.
+# --quick BUILD, for a test: of what that folder has built, neither stripped nor compressed, without source and debug
+# packages, and without lintian.
 
 set -eu
 cd "$(dirname "$0")/.."
 quick=
 if [ "${1-}" = --quick ]; then
     quick=1
-    shift
-    export DEB_BUILD_OPTIONS="noopt nostrip noautodbgsym ${DEB_BUILD_OPTIONS-}" DPKG_DEB_COMPRESSOR_TYPE=none
-    export DEB_CFLAGS_APPEND=-g0
+    CARET_BUILT=$(cd "$2" && pwd)
+    shift 2
+    export CARET_BUILT DEB_BUILD_OPTIONS="nostrip noautodbgsym ${DEB_BUILD_OPTIONS-}" DPKG_DEB_COMPRESSOR_TYPE=none
 fi
 folder=${1:-build/deb}
 

@@ -153,10 +153,10 @@ END
 
 # ---- the packages
 mkdir "$dir/debs" "$dir/top"
-quick=--quick
-[ -n "$whole" ] && quick=
+set -- --quick "$build"
+[ -n "$whole" ] && set --
 before=$(cd "$source" && git status --porcelain)
-keep sh "$source/tools/deb.sh" $quick "$dir/deb"
+keep sh "$source/tools/deb.sh" "$@" "$dir/deb"
 status=$?
 note $status "the packages are built${whole:+, and lintian finds no fault}"
 [ $status -eq 0 ] || finish
