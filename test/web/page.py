@@ -141,7 +141,7 @@ class Looks(Case):
         for view in VIEWS:
             with self.subTest(view=view):
                 self.place(view)
-                self.fine(view, dark=True)
+                self.fine(view, view=True)
 
     @when_long
     @unittest.skipUnless(AXE, "axe-core could not be fetched")

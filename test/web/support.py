@@ -293,18 +293,16 @@ class Case(unittest.TestCase):
     def tearDown(self):
         self.assertEqual(self.w.troubles(), [])
 
-    def fine(self, state, dark=LONG):
-        """axe finds nothing in what is shown now. In the dark only the colours are other ones."""
-        if not AXE:
+    def fine(self, state, view=False):
+        """axe finds nothing in what is shown now; the long form looks at all states, the short one at views. In the
+        dark only the colours are other ones."""
+        if not AXE or not (view or LONG):
             return
         w = self.w
         if not w.js("return 'axe' in window"):
             with open(AXE) as f:
                 w.js(f.read())
-        rules_of = {"light": {}}
-        if dark:
-            rules_of["dark"] = {"runOnly": ["color-contrast", "link-in-text-block"]}
-        for scheme, rules in rules_of.items():
+        for scheme, rules in (("light", {}), ("dark", {"runOnly": ["color-contrast", "link-in-text-block"]})):
             colours(w.driver, scheme)
             found = w.driver.execute_async_script("""axe.run({resultTypes: ["violations"], ...arguments[0]}).then(
                 (r) => arguments[1](r.violations.map((v) =>
