@@ -259,6 +259,31 @@ left_out_of_asan_small='^log/(syscalls|matrix)$'
 left_out_of_asan='^((log|store)/.*|api/(torture|stopped|snapshot|short_txn|history|fuzz)|open/(recover|audits|replay)|copy/salvage|server/too_large_.*)$'
 [ -n "$whole" ] && left_out_of_asan='^$' left_out_of_asan_small='^$'
 
+fronts='^(lua|server)$'
+
+# Those of release are a part of their own, before the short ones, so that the lanes end together.
+with_fronts()
+{
+    long=
+    short=
+    for part in $parts; do
+        case $part in
+        fuzz_* | model | style) short="$short $part" ;;
+        *) long="$long $part" ;;
+        esac
+    done
+    case "$long " in *" release "*) long="$long fronts" ;; esac
+    parts="$long$short"
+}
+
+# A folder for one more ctest of a build at a time: each writes into its own.
+beside()
+{
+    mkdir -p "$logs/beside"
+    echo "include(\"$root/$1/CTestTestfile.cmake\")" >"$logs/beside/CTestTestfile.cmake"
+    echo "$logs/beside"
+}
+
 # From a fixed seed.
 run_fuzzer()
 {
@@ -287,7 +312,8 @@ run_tsan()
 run_part()
 {
     case $1 in
-    release) run_ctest release build ;;
+    release) run_ctest release build -LE "$fronts" ;;
+    fronts) run_ctest fronts "$(beside build)" -L "$fronts" ;;
     small) run_ctest small build-small -LE 'lua|python|run' -R "$small_tests" ;;
     asan) run_ctest asan build-asan -LE 'lua|python|run' -E "$left_out_of_asan" ;;
     asan-small) run_ctest asan-small build-asan-small -LE 'lua|python|run' -E "$left_out_of_asan_small" ;;
@@ -364,6 +390,7 @@ for step in "$@"; do
     "build_$step"
 done
 echo "== test"
+with_fronts
 run_parts
 
 echo
