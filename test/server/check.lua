@@ -139,9 +139,10 @@ end
 
 --- Process ids of the workers, also of another server.
 function check.workers(server)
-    local t = {}
-    local f = io.popen("pgrep -P " .. (server or os.getenv("SERVE_PID")))
-    for line in f:lines() do t[#t + 1] = tonumber(line) end
+    local pid, t = server or os.getenv("SERVE_PID"), {}
+    local f = io.open(("/proc/%s/task/%s/children"):format(pid, pid)) or -- not every kernel has it
+        io.popen("pgrep -P " .. pid)
+    for child in f:read("*a"):gmatch("%d+") do t[#t + 1] = tonumber(child) end
     f:close()
     return t
 end

@@ -25,14 +25,6 @@ local function start(workers)
     return tonumber(read(folder .. "/pid"))
 end
 
-local function workers_of(pid)
-    local t = {}
-    local f = io.popen("pgrep -P " .. pid)
-    for line in f:lines() do t[#t + 1] = tonumber(line) end
-    f:close()
-    return t
-end
-
 -- It has ended, with all of its threads, which hold its sockets: nobody has to have waited for it.
 local function gone(pid)
     local state, threads = read("/proc/" .. pid .. "/status"):match("State:%s*(%a).-Threads:%s*(%d+)")
@@ -71,7 +63,7 @@ os.execute("mkdir " .. folder)
 case("the workers of a killed supervisor end, and their data is there", function()
     local pid = start(3)
     local c = connect(pid)
-    local workers = workers_of(pid)
+    local workers = check.workers(pid)
     is(#workers, 3)
     for i = 1, 500 do is(c("INCR", "n"), i) end
     ffi.C.kill(pid, 9)
@@ -107,12 +99,12 @@ case("all processes are killed, again and again, also while they start", functio
         local workers
         check.wait(function()
             must_run(pid)
-            workers = workers_of(pid)
+            workers = check.workers(pid)
             return #workers > 0
         end)
         ffi.C.kill(pid, SIGSTOP) -- it starts no more
         check.wait(function() return read("/proc/" .. pid .. "/stat"):match("%) (%a)") == "T" end)
-        workers = workers_of(pid)
+        workers = check.workers(pid)
         ffi.C.kill(pid, 9)
         for _, worker in ipairs(workers) do ffi.C.kill(worker, 9) end
         wait_gone(workers)
