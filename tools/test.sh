@@ -268,7 +268,7 @@ with_fronts()
     short=
     for part in $parts; do
         case $part in
-        fuzz_* | model | style) short="$short $part" ;;
+        fuzz_* | style) short="$short $part" ;;
         *) long="$long $part" ;;
         esac
     done
