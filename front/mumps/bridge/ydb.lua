@@ -30,7 +30,7 @@ local node = {}
 -- ------------------------------------------------------------- arguments
 
 -- The newest integer that was told as a subscript: its text, and itself.  With that walks go on.
-local told_text, told_number = false, 0
+local told_text, told_number = "0", 0
 
 -- A Lua value as M's.
 local function to_m(v)

@@ -32,6 +32,7 @@ lua ; the package mlua
  do run("ydb.tp(function() ydb.set('^x',9,'nine') end) return ydb.get('^x',9)")
  do run("return tostring(pcall(ydb.tp,function() ydb.set('^x',9,0) return ydb.YDB_TP_ROLLBACK end))..ydb.get('^x',9)")
  do run("local n=ydb.node('x') n.y.__=1 return n.k[1].__..n:data()..tostring(n.y)") write x("y"),!
+ do run("return select(2,pcall(ydb.get,'x',{false}))")
  for x="w","^w" set @x@(-3)="a",@x@(1)="b",@x@(1,2)="c",@x@(1.5)="d",@x@(10)="e",@x@("x")="f"
  set x="local t={} for _,n in ipairs{'w','^w'} do local function put(s) t[#t+1]=tostring(s) return s end "
  set x=x_"local N,P=ydb.subscript_next,ydb.subscript_previous for _,f in ipairs{N,P} do local s='' "
