@@ -169,6 +169,16 @@ local function check_hostile(seed, n)
     end
 end
 
+-- The compiler need not be compiled itself each time; its functions still know their places.
+local function check_inside()
+    local host, ffi = require "mumps.host", require "ffi"
+    local file = host.caret_mumps__embedded "mumps/compiler/parse.lua"
+    note(ffi.string(file.data, 3) == "\27LJ", "the compiler is inside as bytecode")
+    local place = debug.getinfo(parse.routine, "S")
+    note(place.source == "@mumps/compiler/parse.lua" and place.linedefined > 1, "its functions know their places")
+end
+
+check_inside()
 check_wrong()
 check_right()
 check_lines()
