@@ -225,6 +225,8 @@ local function plain_local(k, node, otherwise)
     end
 end
 
+M.plain_local = plain_local
+
 emit["local"] = function(k, node)
     return plain_local(k, node, "undefined") or apply(k, "get", node)
 end

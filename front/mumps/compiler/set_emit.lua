@@ -160,12 +160,22 @@ local function function_target(k, node, out)
     end, some
 end
 
+-- What is set: a global is referred to before a plain variable is looked at, which may be undefined.  Second
+-- result: it may be nil, which is to be told then.
+local function right_side(k, target, e)
+    local late = (target[1] == "global" or target[1] == "naked") and is_plain(e)
+    return late and expr.plain_local(k, e, "offer") or value(k, e), late
+end
+
 -- A plain variable on the right is not looked at where nothing is set: it may be undefined.
 local function set_function(k, node, e)
     local out = {}
     local assign, some = function_target(k, node, out)
-    local v, right = k:fresh("v"), value(k, e)
-    if some and is_plain(e) then
+    local v = k:fresh("v")
+    local right, late = right_side(k, node[3][1], e)
+    if late then
+        return format("do %slocal %s=%s %send", concat(out), v, right, assign(v .. " or " .. k:h("unset") .. "()"))
+    elseif some and is_plain(e) then
         right = format("%s and %s or \"\"", some, right)
     end
     return format("do %slocal %s=%s %send", concat(out), v, right, assign(v))
@@ -216,7 +226,7 @@ local function set_many(k, targets, e)
         end
     end
     local v = k:fresh("v")
-    out[#out + 1] = format("local %s=%s ", v, value(k, e))
+    out[#out + 1] = format("local %s=%s ", v, (right_side(k, targets[1], e)))
     for _, write in ipairs(writes) do
         out[#out + 1] = write(v)
     end
@@ -289,7 +299,7 @@ function M.set(k, arg)
     if made then
         return made
     end
-    return M.assign(k, targets[1], value(k, e))
+    return M.assign(k, targets[1], (right_side(k, targets[1], e)))
 end
 
 M.quote = quote

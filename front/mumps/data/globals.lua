@@ -20,6 +20,7 @@ local ffi = require "ffi"
 local arity = require "mumps.runtime.arity"
 local C = require "mumps.host"
 local report = require "mumps.data.report"
+local symbols = require "mumps.runtime.symbols"
 
 local G = {}
 
@@ -193,7 +194,7 @@ end
 
 local function undefined(P, p, rc)
     no_value(P, p, rc, ACCESS)
-    if require "mumps.runtime.symbols".lenient then return "" end
+    if symbols.lenient then return "" end
     return report.fail("GVUNDEF", text(P, p))
 end
 
@@ -257,7 +258,7 @@ local env = {type = type, N = N, prepare = prepare, string = ffi_string, aim = a
              data = C.caret_mumps__data, data_i = C.caret_mumps__data_i,
              next = C.caret_mumps__next, next_i = C.caret_mumps__next_i,
              first = C.caret_mumps__first, first_i = C.caret_mumps__first_i,
-             first_of = C.caret_mumps__first_of, clear = clear,
+             first_of = C.caret_mumps__first_of, clear = clear, unset = symbols.unset,
              prev = C.caret_mumps__prev, incr = C.caret_mumps__incr, report_text = report.text}
 
 -- Source that puts subscript i of n, with aim()'s last argument.
@@ -310,15 +311,20 @@ end
 G.get = family(getter("return _undefined(P, p, rc)", "$GET()"), env)
 G.peek = family(getter('return _no_value(P, p, rc, "$GET() failed because")', "$GET()"), env)
 
+-- Source that sets v by one of two calls; a nil is a variable without a value, which is told after the reference.
+local function setting(as_number, as_text, aimed)
+    return ('local rc if _type(v) == "number" then rc = %s elseif v then rc = %s '):format(as_number, as_text) ..
+        "else " .. aimed .. NOTE .. "return _unset() end "
+end
+
 G.set = family(function(n)
-    local WHAT = "if rc ~= 0 then _failed(P, p, rc, 'Update failed because') end end"
-    local plain = all(n, "0", "Update") ..
-        'local rc if _type(v) == "number" then rc = _set_i(p, v) else rc = _set_t(p, v, #v) end '
-    if n == 0 then return head(n, "v") .. plain .. NOTE .. WHAT end
-    return head(n, "v") .. with_last(n, 'if _type(sN) == "number" then local rc ' ..
-        'if _type(v) == "number" then rc = _set_ii(p, d, sN, v) else rc = _set_it(p, d, sN, v, #v) end ' ..
-        NOTE .. "if rc ~= 0 then _failed(P, p, rc, 'Update failed because') end return end ") ..
-        plain .. NOTE .. WHAT
+    local WHAT = "if rc ~= 0 then _failed(P, p, rc, 'Update failed because') end "
+    local aimed = all(n, "0", "Update")
+    local plain = aimed .. setting("_set_i(p, v)", "_set_t(p, v, #v)", "")
+    if n == 0 then return head(n, "v") .. plain .. NOTE .. WHAT .. "end" end
+    return head(n, "v") .. with_last(n, 'if _type(sN) == "number" then ' ..
+        setting("_set_ii(p, d, sN, v)", "_set_it(p, d, sN, v, #v)", aimed) .. NOTE .. WHAT .. "return end ") ..
+        plain .. NOTE .. WHAT .. "end"
 end, env)
 
 local function doing(n, call, result, what)

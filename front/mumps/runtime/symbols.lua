@@ -186,6 +186,22 @@ function M.view_or_empty(slot)
     return seen(slot) or M.peek(slot) or ""
 end
 
+local missing
+
+-- The value for one that tells by unset() that there is none: nil.
+function M.offer(slot)
+    local v = M.peek(slot)
+    if v == nil then
+        missing = slot.name
+        return M.lenient and "" or nil
+    end
+    return v
+end
+
+function M.unset()
+    return fail("LVUNDEF", missing)
+end
+
 -- X has no value: nil if it is a draft, else it is undefined.
 function M.pending(slot)
     if type(slot.c.b) == "cdata" then
