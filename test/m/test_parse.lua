@@ -175,7 +175,8 @@ local function check_inside()
     local file = host.caret_mumps__embedded "mumps/compiler/parse.lua"
     note(ffi.string(file.data, 3) == "\27LJ", "the compiler is inside as bytecode")
     local place = debug.getinfo(parse.routine, "S")
-    note(place.source == "@mumps/compiler/parse.lua" and place.linedefined > 1, "its functions know their places")
+    local known = place.source == "@mumps/compiler/parse.lua" and place.linedefined > 1
+    note(known, "its functions know their places")
 end
 
 check_inside()

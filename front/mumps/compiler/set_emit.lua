@@ -174,7 +174,8 @@ local function set_function(k, node, e)
     local v = k:fresh("v")
     local right, late = right_side(k, node[3][1], e)
     if late then
-        return format("do %slocal %s=%s %send", concat(out), v, right, assign(v .. " or " .. k:h("unset") .. "()"))
+        local given = v .. " or " .. k:h("unset") .. "()"
+        return format("do %slocal %s=%s %send", concat(out), v, right, assign(given))
     elseif some and is_plain(e) then
         right = format("%s and %s or \"\"", some, right)
     end

@@ -311,10 +311,11 @@ end
 G.get = family(getter("return _undefined(P, p, rc)", "$GET()"), env)
 G.peek = family(getter('return _no_value(P, p, rc, "$GET() failed because")', "$GET()"), env)
 
--- Source that sets v by one of two calls; a nil is a variable without a value, which is told after the reference.
+-- Source that sets v by one of two calls.  A nil is a variable without a value, which is told after the
+-- reference.
 local function setting(as_number, as_text, aimed)
-    return ('local rc if _type(v) == "number" then rc = %s elseif v then rc = %s '):format(as_number, as_text) ..
-        "else " .. aimed .. NOTE .. "return _unset() end "
+    return 'local rc if _type(v) == "number" then rc = ' .. as_number .. " elseif v then rc = " .. as_text ..
+        " else " .. aimed .. NOTE .. "return _unset() end "
 end
 
 G.set = family(function(n)
@@ -322,9 +323,9 @@ G.set = family(function(n)
     local aimed = all(n, "0", "Update")
     local plain = aimed .. setting("_set_i(p, v)", "_set_t(p, v, #v)", "")
     if n == 0 then return head(n, "v") .. plain .. NOTE .. WHAT .. "end" end
-    return head(n, "v") .. with_last(n, 'if _type(sN) == "number" then ' ..
-        setting("_set_ii(p, d, sN, v)", "_set_it(p, d, sN, v, #v)", aimed) .. NOTE .. WHAT .. "return end ") ..
-        plain .. NOTE .. WHAT .. "end"
+    local quick = setting("_set_ii(p, d, sN, v)", "_set_it(p, d, sN, v, #v)", aimed) .. NOTE .. WHAT
+    quick = with_last(n, 'if _type(sN) == "number" then ' .. quick .. "return end ")
+    return head(n, "v") .. quick .. plain .. NOTE .. WHAT .. "end"
 end, env)
 
 local function doing(n, call, result, what)

@@ -51,6 +51,13 @@ function M.fail(mnemonic, ...)
     return error(where(M.object(mnemonic, ...)), 0)
 end
 
+-- An error that the trap of its own level does not see.
+function M.fail_level(mnemonic)
+    local e = where(M.object(mnemonic))
+    e.tried = e.at_level
+    return error(e, 0)
+end
+
 -- An error of the system: errno, and what it says.
 function M.fail_errno(number, text)
     local e = {m = "ENO" .. number, code = number, severity = "E", ecode = "Z" .. number .. ","}

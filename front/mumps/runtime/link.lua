@@ -41,7 +41,8 @@ list("mumps.values.piece", {"piece1", "npiece1"})
 list("mumps.values.text", {"find_back"})
 list("mumps.values.pattern", {"is_match"})
 list("mumps.runtime.symbols", {"new", "new_except", "kill_except", "undefined", "fraction",
-    "set_number", "set_text", "set_copy", "shared", "peek", "append", "pending", "offer", "unset", "view", "view_or_empty",
+    "set_number", "set_text", "set_copy", "shared", "peek", "append", "pending", "offer",
+    "unset", "view", "view_or_empty",
     "give_back", "share",
     "unshare"})
 list("mumps.runtime.array", {"reuse"})

@@ -254,8 +254,26 @@ local N = {top = 0, slot = {}, cont = {}, v = {}, a = {}}
 
 M.stack = N
 
+-- No more entries than that, an exclusive NEW counts as some, and some more for the trap of that error: then
+-- its level ends.
+local MOST, SLACK, WHOLE = 500000, 10000, 50
+local limit, exclusive = MOST, {n = 0}
+
+local function check_limit(n)
+    if n > limit then
+        if limit > MOST then
+            return errors.fail_level("STACKCRIT")
+        end
+        limit = MOST + SLACK
+        return fail("STACKCRIT")
+    end
+end
+
 local function push(slot, c, v, a)
     local t = N.top + 1
+    if t > limit then
+        return check_limit(t)
+    end
     N.top = t
     N.slot[t], N.cont[t], N.v[t], N.a[t] = slot, c, v, a
 end
@@ -335,6 +353,9 @@ function M.unwind(top)
     for t = N.top, top + 1, -1 do
         N.top = t - 1
         pop(t)
+    end
+    if limit > MOST and top + exclusive.n * WHOLE < MOST then
+        limit = MOST
     end
 end
 
@@ -433,9 +454,10 @@ local function each_but(set, action)
 end
 
 -- What came to be after an exclusive NEW goes with it.
-local exclusive = {restore = function(_, set)
+function exclusive:restore(set)
+    self.n = self.n - 1
     each_but(set, leave)
-end}
+end
 
 --- No variable has anything any more; NEW is undone down to that height.
 function M.clear(top)
@@ -468,6 +490,7 @@ local kept = {restore = function(_, c)
 end}
 
 function M.new_except(set)
+    check_limit(N.top + exclusive.n * WHOLE)
     for name in pairs(set) do
         local c = S[name].c
         M.share(c)
@@ -475,6 +498,7 @@ function M.new_except(set)
     end
     each_but(set, M.new)
     M.push_special(exclusive, set, false)
+    exclusive.n = exclusive.n + 1
 end
 
 return M
