@@ -391,10 +391,6 @@ static bool run_batch(struct serve__worker *w, struct serve__conn *c)
     enum serve__parsed parsed = SERVE__PARSED_MORE;
     size_t start = c->parser.left > 0 ? c->parser.start : c->parser.at;
     while (batch.n < SERVE__BATCH) {
-        bool begins = c->parser.left == 0 && c->parser.at < c->in.len;
-        if (batch.n > 0 && begins &&
-            c->in.data[c->parser.at] != '*') /* there is one place for the words of an inline command */
-            break;
         parsed =
             serve__parse(&c->parser, &c->in, &c->args, &limits, &batch.first[batch.n], &batch.argc[batch.n]);
         if (parsed != SERVE__PARSED_COMMAND)

@@ -284,6 +284,8 @@ enum serve__parsed serve__parse(struct serve__parser *p, struct serve__buffer *i
                 return SERVE__PARSED_MORE;
             p->start = p->at;
             p->first = args->n;
+            if (in->data[p->at] != '*' && args->n > 0)
+                return SERVE__PARSED_MORE; /* args->line may have words of those before */
             if (in->data[p->at] == '*')
                 done = short_command(p, in, args) ? SERVE__PARSED_COMMAND : count_head(p, in, limits);
             else

@@ -37,12 +37,13 @@ struct serve__parse_limits {
 };
 
 enum serve__parsed {
-    SERVE__PARSED_MORE,    /* the input ends within a command, or before one */
+    SERVE__PARSED_MORE, /* the input ends within a command, or before one; or an inline command follows others */
     SERVE__PARSED_COMMAND, /* args->v[first] ... are a command; `first` is where the next begins */
     SERVE__PARSED_ERROR    /* parser->error: answer it and close */
 };
 
-/* Read one command more.  Its arguments are appended to args; *first, *argc say which. */
+/* Read one command more.  Its arguments are appended to args; *first, *argc say which.  An inline command is read to
+ * empty args only, as there is one place for words that had quotes. */
 enum serve__parsed serve__parse(struct serve__parser *p, struct serve__buffer *in, struct serve__args *args,
                                 const struct serve__parse_limits *limits, size_t *first, int *argc);
 

@@ -62,6 +62,7 @@ static void run(struct feed *f)
                                                                    &first, &argc)) == SERVE__PARSED_COMMAND) {
         note(f, first, argc);
         check(f->parser.at <= f->in.len);
+        f->args.n = f->parser.first = 0;
     }
 }
 

@@ -118,6 +118,19 @@ case("a long pipeline is answered in order", function(c)
     end
 end)
 
+case("lines with quotes after empty arrays keep their words", function(c)
+    local words = {"a1", "b2", ("c"):rep(5000), "b2", "d"}
+    for _, empty in ipairs{"*0\r\n", "*-1\r\n", ""} do
+        local t = {}
+        for i, word in ipairs(words) do t[i] = empty .. 'ECHO "' .. word .. '"\r\n' end
+        c:send(resp.encode("PING") .. table.concat(t))
+        is(c:read(), "PONG")
+        for _, word in ipairs(words) do is(c:read(), word) end
+        c:send((empty .. 'ECHO "same"\r\n'):rep(8))
+        for _ = 1, 8 do is(c:read(), "same") end
+    end
+end)
+
 case("CLIENT REPLY holds for RESET and errors of the protocol too", function(c)
     local encode = require("resp").encode
     c:send(encode("CLIENT", "REPLY", "SKIP") .. encode("RESET") .. encode("PING"))
