@@ -381,24 +381,46 @@ static void unparse(struct serve__conn *c, size_t at)
     c->parser.first = c->args.n = 0;
 }
 
+/* The commands that follow and are the one before, byte for byte. */
+static void parse_alike(struct serve__conn *c, struct serve__pipeline *batch)
+{
+    size_t len = batch->end[batch->n - 1] - batch->end[batch->n - 2];
+    int argc = batch->argc[batch->n - 1];
+    while (batch->n < SERVE__BATCH && serve__parse_again(&c->parser, &c->in, &c->args, len, argc)) {
+        batch->first[batch->n] = c->args.n - (size_t)argc;
+        batch->argc[batch->n] = argc;
+        batch->end[batch->n++] = c->parser.at;
+    }
+    batch->alike = batch->n;
+}
+
+/* Parse up to a batch of commands. */
+static enum serve__parsed parse_batch(struct serve__worker *w, struct serve__conn *c,
+                                      struct serve__pipeline *batch)
+{
+    struct serve__parse_limits limits = {w->config.n[SERVE__CFG_proto_max_bulk_len],
+                                         serve__auth_required(w, c)};
+    while (batch->n < SERVE__BATCH) {
+        enum serve__parsed parsed = serve__parse(&c->parser, &c->in, &c->args, &limits,
+                                                 &batch->first[batch->n], &batch->argc[batch->n]);
+        if (parsed != SERVE__PARSED_COMMAND)
+            return parsed;
+        batch->end[batch->n++] = c->parser.at;
+        if (limits.unauthenticated) /* AUTH may be among them */
+            break;
+        if (batch->n == 2) /* more of the same, often, or never */
+            parse_alike(c, batch);
+    }
+    return SERVE__PARSED_COMMAND;
+}
+
 /* Parse up to a batch of commands, and run them. */
 static bool run_batch(struct serve__worker *w, struct serve__conn *c)
 {
     struct serve__pipeline batch; /* large: what is not written is not read */
-    batch.n = batch.looked_from = batch.looked_to = 0;
-    struct serve__parse_limits limits = {w->config.n[SERVE__CFG_proto_max_bulk_len],
-                                         serve__auth_required(w, c)};
-    enum serve__parsed parsed = SERVE__PARSED_MORE;
+    batch.n = batch.looked_from = batch.looked_to = batch.alike = 0;
     size_t start = c->parser.left > 0 ? c->parser.start : c->parser.at;
-    while (batch.n < SERVE__BATCH) {
-        parsed =
-            serve__parse(&c->parser, &c->in, &c->args, &limits, &batch.first[batch.n], &batch.argc[batch.n]);
-        if (parsed != SERVE__PARSED_COMMAND)
-            break;
-        batch.end[batch.n++] = c->parser.at;
-        if (limits.unauthenticated) /* AUTH may be among them */
-            break;
-    }
+    enum serve__parsed parsed = parse_batch(w, c, &batch);
     batch.args = c->args.v;
     unsigned ran = serve__pipeline_run(w, c, &batch);
     if (ran < batch.n)

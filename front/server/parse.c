@@ -304,3 +304,20 @@ enum serve__parsed serve__parse(struct serve__parser *p, struct serve__buffer *i
         return SERVE__PARSED_COMMAND;
     }
 }
+
+bool serve__parse_again(struct serve__parser *p, const struct serve__buffer *in, struct serve__args *args,
+                        size_t len, int argc)
+{
+    const char *at = in->data + p->at;
+    if (in->len - p->at < len || at[1] != '0' + argc || at[2] != '\r' || memcmp(at, at - len, len) != 0 ||
+        !serve__args_room(args, (size_t)argc))
+        return false;
+    caret_slice *now = args->v + args->n, *before = now - argc;
+    for (int i = 0; i < argc; i++)
+        now[i] = (caret_slice){before[i].data + len, before[i].len};
+    args->n += (size_t)argc;
+    p->first = args->n;
+    p->at += len;
+    p->start = p->at;
+    return true;
+}

@@ -47,6 +47,13 @@ enum serve__parsed {
 enum serve__parsed serve__parse(struct serve__parser *p, struct serve__buffer *in, struct serve__args *args,
                                 const struct serve__parse_limits *limits, size_t *first, int *argc);
 
+/* The command before, of argc arguments and, in the input, of the last `len` bytes, has just been read. Are the bytes
+ * that follow the same? Then it is read once more, without looking at what they say: a client that sends one command
+ * again and again. Only an array says at its beginning how many arguments it has; "*0" and an inline command do not,
+ * so that no other is taken for one. */
+bool serve__parse_again(struct serve__parser *p, const struct serve__buffer *in, struct serve__args *args,
+                        size_t len, int argc);
+
 /* The bytes of the input were moved from `old` to `now`: arguments of the command that is being read follow.
  * */
 void serve__parse_moved(struct serve__args *args, size_t from, const char *old, const char *now);

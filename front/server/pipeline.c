@@ -29,7 +29,7 @@ static bool is_get(const struct serve__pipeline *p, unsigned i)
 static unsigned gets(const struct serve__pipeline *p, unsigned i)
 {
     unsigned n = 0;
-    while (i + n < p->n && is_get(p, i + n))
+    while (i + n < p->n && ((n > 0 && serve__alike(p, i + n)) || is_get(p, i + n)))
         n++;
     return n;
 }
@@ -43,32 +43,53 @@ static bool ordinary(const struct serve__worker *w, const struct serve__conn *c)
            w->config.n[SERVE__CFG_busy_reply_threshold] == SERVE__BUSY_USUAL && !serve__auth_required(w, c);
 }
 
+/* n GETs from i on: the keys that they ask for, that of GETs that are alike once, and which of them is each one's. */
+struct gets {
+    unsigned n, keys;
+    caret_node *nodes[SERVE__BATCH];
+    unsigned char of[SERVE__BATCH];
+};
+
+/* false: one of them takes the long way. */
+static bool look_up(struct serve__call *q, const struct serve__pipeline *p, unsigned i, struct gets *g)
+{
+    struct serve__worker *w = q->w;
+    g->keys = 0;
+    for (unsigned k = 0; k < g->n; k++) {
+        if (k > 0 && serve__alike(p, i + k) && w->access == NULL) {
+            g->of[k] = g->of[k - 1];
+            continue;
+        }
+        caret_slice name = p->args[p->first[i + k] + 1];
+        if (serve__is_mapped(q, name) || serve__key_node(q, &w->nodes[g->keys], name) != CARET_OK)
+            return false;
+        g->nodes[g->keys] = &w->nodes[g->keys].node;
+        g->of[k] = (unsigned char)g->keys++;
+    }
+    return true;
+}
+
 /* Answer n GETs from i on by one look.  Values that are not plain strings take the long way. */
 static unsigned get_many(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p,
                          unsigned i, unsigned n)
 {
-    caret_node *nodes[SERVE__BATCH] = {NULL};
+    struct gets g = {.n = n};
     caret_slice values[SERVE__BATCH];
     struct serve__call q = {
         .w = w, .r = &w->run, .c = c, .s = w->run.s, .reply = &c->reply, .db = c->db, .now = w->now};
-    for (unsigned k = 0; k < n; k++) {
-        caret_slice name = p->args[p->first[i + k] + 1];
-        if (serve__is_mapped(&q, name) || serve__key_node(&q, &w->nodes[k], name) != CARET_OK)
-            return 0;
-        nodes[k] = &w->nodes[k].node;
-    }
-    if (caret_get_many(w->run.s, nodes, n, values) != CARET_OK)
+    if (!look_up(&q, p, i, &g) || caret_get_many(w->run.s, g.nodes, g.keys, values) != CARET_OK)
         return 0;
     const struct serve__command *get = serve__command_named("get", 3);
     unsigned k = 0, hits = 0;
     for (; k < n; k++) {
-        if (values[k].len > 0 && (unsigned char)values[k].data[0] == SERVE__HEAD_MARK)
+        const caret_slice *value = &values[g.of[k]];
+        if (value->len > 0 && (unsigned char)value->data[0] == SERVE__HEAD_MARK)
             break;
-        if (values[k].data != NULL)
-            serve__bulk(&q, values[k].data, values[k].len);
+        if (value->data != NULL)
+            serve__bulk(&q, value->data, value->len);
         else
             serve__null(&q);
-        hits += values[k].data != NULL;
+        hits += value->data != NULL;
     }
     serve__add(&w->stats->commands, k);
     serve__add(&w->stats->hits, hits);

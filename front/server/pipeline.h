@@ -16,6 +16,7 @@ struct serve__pipeline {
     struct serve__ahead ahead[SERVE__BATCH]; /* of the commands from `looked` ... */
     unsigned looked_from, looked_to;         /* ... to before this one */
     unsigned alone;                          /* those before it are run one by one */
+    unsigned alike; /* those before it are the one before them, byte for byte, but for the first two */
 };
 
 enum { /* flags of a connection that is to run no more for now */
@@ -27,6 +28,12 @@ enum { /* flags of a connection that is to run no more for now */
 static inline const struct serve__command *serve__command_ahead(const struct serve__pipeline *p, unsigned i)
 {
     return i >= p->looked_from && i < p->looked_to ? p->ahead[i].cmd : NULL;
+}
+
+/* Is the command i known to be the one before it, byte for byte? */
+static inline bool serve__alike(const struct serve__pipeline *p, unsigned i)
+{
+    return i < p->alike && i >= 2;
 }
 
 /* Run them in order, as far as the connection goes on: how many. */

@@ -82,7 +82,13 @@ static void resp_bulk(struct serve__reply *r, const void *data, size_t len)
     if (!serve__buffer_room(b, len + HEAD + 2))
         return;
     char *to = b->data + b->len;
-    to += head(to, '$', (int64_t)len);
+    if (len < 10) {
+        memcpy(to, "$0\r\n", 4);
+        to[1] = (char)('0' + len);
+        to += 4;
+    } else {
+        to += head(to, '$', (int64_t)len);
+    }
     if (len > 0)
         memcpy(to, data, len);
     memcpy(to + len, "\r\n", 2);

@@ -1,6 +1,7 @@
 /* Any bytes as requests to the server: they are the same commands, and the same error, whether they come at once or in
  * pieces, with the input moved in memory between these; and arguments lie within what has come, or within the words of
- * an inline command with quotes, which are no longer. */
+ * an inline command with quotes, which are no longer.  What came at once is read as a connection reads it: what is the
+ * same again is not looked at again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static int within(const caret_slice *a, const char *from, size_t len)
 
 static void note(struct feed *f, size_t first, int argc)
 {
+    check(f->parser.at <= f->in.len);
     serve__buffer_add(&f->found, &argc, sizeof argc);
     for (size_t i = first; i < first + (size_t)argc; i++) {
         const caret_slice *a = &f->args.v[i];
@@ -53,15 +55,26 @@ static void more(struct feed *f, const uint8_t *data, size_t size)
     f->in = (struct serve__buffer){at, f->in.len + size, f->in.len + size + 1, false};
 }
 
-static void run(struct feed *f)
+/* Those that follow and are the same. */
+static void run_alike(struct feed *f, size_t len, int argc)
+{
+    while (serve__parse_again(&f->parser, &f->in, &f->args, len, argc))
+        note(f, f->args.n - (size_t)argc, argc);
+}
+
+static void run(struct feed *f, int is_whole)
 {
     static const struct serve__parse_limits limits = {1 << 20, false};
     size_t first;
     int argc;
-    while (f->end != SERVE__PARSED_ERROR && (f->end = serve__parse(&f->parser, &f->in, &f->args, &limits,
-                                                                   &first, &argc)) == SERVE__PARSED_COMMAND) {
+    while (f->end != SERVE__PARSED_ERROR) {
+        size_t before = f->parser.at;
+        f->end = serve__parse(&f->parser, &f->in, &f->args, &limits, &first, &argc);
+        if (f->end != SERVE__PARSED_COMMAND)
+            return;
         note(f, first, argc);
-        check(f->parser.at <= f->in.len);
+        if (is_whole)
+            run_alike(f, f->parser.at - before, argc);
         f->args.n = f->parser.first = 0;
     }
 }
@@ -81,10 +94,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t step = 1 + data[0] % 16;
     data++, size--;
     more(&whole, data, size);
-    run(&whole);
+    run(&whole, 1);
     for (size_t at = 0; at < size; at += step) {
         more(&pieces, data + at, size - at < step ? size - at : step);
-        run(&pieces);
+        run(&pieces, 0);
     }
     check(whole.end == pieces.end && whole.found.len == pieces.found.len);
     check(whole.found.len == 0 || memcmp(whole.found.data, pieces.found.data, whole.found.len) == 0);

@@ -118,6 +118,25 @@ case("a long pipeline is answered in order", function(c)
     end
 end)
 
+case("what is the same again is answered again", function(c)
+    c:send(resp.encode("SET", "again", "x"))
+    is(c:read(), "OK")
+    for _, n in ipairs{2, 3, 31, 32, 33, 64, 65, 200} do
+        c:send(resp.encode("GET", "again"):rep(n) .. resp.encode("GET", "other"):rep(3) .. "PING\r\n")
+        for _ = 1, n do is(c:read(), "x") end
+        for _ = 1, 3 do is(c:read(), resp.null) end
+        is(c:read(), "PONG")
+    end
+    c:send(resp.encode("GET"):rep(5) .. resp.encode("HSET", "hash", "f", "1"):rep(5) ..
+        resp.encode("GET", "hash"):rep(5) .. resp.encode("INCR", "count"):rep(40) ..
+        resp.encode("GET", "count"):rep(3))
+    for _ = 1, 5 do is(c:read().error, "ERR wrong number of arguments for 'get' command") end
+    for i = 1, 5 do is(c:read(), i == 1 and 1 or 0) end
+    for _ = 1, 5 do is(c:read().error:match("^WRONGTYPE") ~= nil, true) end
+    for i = 1, 40 do is(c:read(), i) end
+    for _ = 1, 3 do is(c:read(), "40") end
+end)
+
 case("lines with quotes after empty arrays keep their words", function(c)
     local words = {"a1", "b2", ("c"):rep(5000), "b2", "d"}
     for _, empty in ipairs{"*0\r\n", "*-1\r\n", ""} do
