@@ -522,7 +522,8 @@ class Tree(Case):
 class Names(Case):
     """More variables, and more children of each kind, than one answer has."""
 
-    lines = [f"^g{i:03d}=\"{i}\"" for i in range(130)] + [f"^w(\"{a}{i:03d}\")=\"{i}\"" for a in "abc" for i in range(120)]
+    lines = [f"^g{i:03d}=\"{i}\"" for i in range(130)] + [f"^w(\"{a}{i:03d}\")=\"{i}\"" for a in "abc" for i in range(120)] + \
+        ["^user(\"user:7\")=1", "^user(\"user:bob\")=2", "^user(\"user:zed\")=3", "^user(\"vera\")=4"]
 
     def jump(self, column, text):
         field = self.w.css(".column header input")[column]
@@ -559,6 +560,19 @@ class Names(Case):
         until("how many", lambda: w.text(".column .count")[-1] == "120")
         w.js("const l = [...document.querySelectorAll('.list')].at(-1); l.scrollTop = 0")
         until("its first", lambda: self.shown()[:1] == ["\"b000\""])
+
+    def test_jump_to_names_with_colons(self):
+        """A prefix of such names, and one of them: as it is, or in quotes where it could be a range."""
+        w = self.w
+        w.at("^user", open=1)
+        until("children", lambda: self.shown()[:1] == ["\"user:7\""])
+        self.jump(-1, "user:*")
+        until("the prefix", lambda: self.shown() == ["\"user:7\"", "\"user:bob\"", "\"user:zed\""])
+        for text, first in (("user:bob", "user:bob"), ("\"user:zed\"", "user:zed"), ("user:7", "user:7"), ("user:bo", "user:bob")):
+            self.jump(-1, text)
+            until(text, lambda: w.js("return document.getElementById('said').textContent") == f"^user: at \"{first}\"")
+        self.jump(-1, "user:v")
+        until("a range", lambda: self.shown() == ["\"user:7\"", "\"user:bob\"", "\"user:zed\""])
 
     def test_jump_among_variables(self):
         """Without a ^, to a prefix, to a range; what comes after all leads to the end."""

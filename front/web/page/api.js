@@ -26,8 +26,8 @@ const post = (path, body = {}) => call("POST", path, undefined, body);
 /** ZWR of a child: a variable's name stands alone. */
 export const child = (parent, sub) => !parent ? sub : parent.endsWith(")") ? `${parent.slice(0, -1)},${sub})` : `${parent}(${sub})`;
 
-// A variable as it is typed: the ^ may be left out.
-const variable = (text) => (/^[a-z%]/i.test(text) ? `^${text}` : text);
+/** A variable as it is typed: the ^ may be left out. */
+export const variable = (text) => (/^[a-z%]/i.test(text) ? `^${text}` : text);
 
 /** A subscript as it is typed, in ZWR: a canonical number, what is quoted already, or text. */
 export function subscript(text) {

@@ -5,7 +5,7 @@
 // column of its children is there too: columns = variables, children of chain[0], ...; column i has chain[i]
 // marked. A small window shows one column and goes back by the left arrow or the button.
 
-import {api} from "./api.js";
+import {api, subscript, variable} from "./api.js";
 import {about, bus, button, el, number, say, sentence, show, toast, told, visible} from "./dom.js";
 import {Find} from "./find.js";
 import {List, PAGE} from "./list.js";
@@ -14,6 +14,21 @@ import {Value, VIEWS} from "./value.js";
 import * as edits from "./edits.js";
 
 const hasChildren = (row) => row.data >= 10;
+
+const isNumber = (sub) => /^[-.\d]/.test(sub);
+
+// Could one subscript come after another that it is to end at?  Numbers come before text.
+function turned(low, high) {
+    if (isNumber(low)) return isNumber(high) && Number(low) > Number(high);
+    return isNumber(high) || low > high;
+}
+
+// A range as it is typed, low:high.  What is quoted is none, nor what would end before it begins, as user:7 would.
+function range(text, typed) {
+    const [, low, high] = /^(.*[^:]):([^:].*)$/.exec(text) ?? [];
+    if (low === undefined || /^"([^"]|"")*"$/.test(text)) return null;
+    return turned(typed(low), typed(high)) ? null : {low, high};
+}
 
 function drawRow(row, open) {
     const value = row.data % 2
@@ -104,15 +119,15 @@ class Column {
         this.said.classList.toggle("bad", Boolean(bad));
     }
 
-    // 50%, end, from:to, prefix*, or a subscript.
+    // 50%, end, prefix*, from:to, or a subscript.
     async go(text) {
-        const percent = /^(\d+(?:\.\d+)?)\s*%$/.exec(text), range = /^(.*[^:]):([^:].*)$/.exec(text);
+        const percent = /^(\d+(?:\.\d+)?)\s*%$/.exec(text), between = range(text, this.parent ? subscript : variable);
         this.limits = {};
         if (text === "" || text === "start") await this.list.load();
         else if (text === "end") await this.list.end();
         else if (percent) await this.list.load({at: Math.min(1, percent[1] / 100)});
-        else if (range) await this.limit({low: range[1], high: range[2]});
         else if (/.\*$/.test(text)) await this.limit({prefix: text.slice(0, -1)});
+        else if (between) await this.limit(between);
         else if (await this.list.load({sub: text}) && !this.list.rows.length) await this.list.end(); // all come before it
         say(`${this.title}: ${this.list.rows.length ? `at ${this.list.rows[0].sub}` : "nothing there"}`);
     }
