@@ -397,6 +397,22 @@ class Mappings(Case):
         del m["x"]
         self.assertEqual(list(m), [1])
 
+    def test_a_value_that_the_codec_does_not_take(self):
+        m = self.n.mapping(int)
+        m[1] = 7
+        self.n["odd"].value = "x"
+        self.n["deep"]["er"].value = 1
+        self.assertEqual((list(m), list(reversed(m)), len(m), bool(m), "odd" in m), ([1, "odd"], ["odd", 1], 2, True, True))
+        for f in (m.__getitem__, m.pop):
+            self.assertRaises(ValueError, f, "odd")
+        self.assertRaises(ValueError, m.popitem)
+        self.assertEqual(self.n["odd"].value, "x")
+        del m["odd"]
+        self.assertEqual(dict(m), {1: 7})
+        self.n["odd"].value = "x"
+        m.clear()
+        self.assertEqual((dict(m), self.n["deep"]["er"].value), ({}, "1"))
+
     def test_a_key_is_one_subscript(self):
         m = self.n.mapping()
         self.n[1, "x"].value = self.n.value = "not of the mapping"

@@ -110,9 +110,10 @@ class Commands(Case):
         self.n.value = 1
         reads, writes = os.pipe()
         os.close(reads)
-        done = subprocess.run([sys.executable, "-m", "caret", "dump", self.path], stdout=writes, stderr=subprocess.PIPE)
+        for arguments, status in ((("dump", self.path), 2), (("--help",), 0)):
+            done = subprocess.run([sys.executable, "-m", "caret", *arguments], stdout=writes, stderr=subprocess.PIPE)
+            self.assertEqual((done.returncode, done.stderr), (status, b""))
         os.close(writes)
-        self.assertEqual((done.returncode, done.stderr), (2, b""))
 
     def test_completion(self):
         """The tabulator completes variables of the database, and names of Python."""

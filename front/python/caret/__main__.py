@@ -159,10 +159,24 @@ def _rehearse(function: Callable[..., Any], told: list[Any]) -> None:
         pass
 
 
+def _seen_enough() -> int:
+    """Of `| head`, which has gone: of what is not written yet, too."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 2
+
+
+def _help(asked: bool) -> int:
+    try:
+        print(__doc__)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _seen_enough()
+    return 0 if asked else 2
+
+
 def main(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
-        print(__doc__)
-        return 0 if arguments else 2
+        return _help(bool(arguments))
     command, *rest = arguments
     function, least, most, is_node, kind = COMMANDS.get(command, (get, 0, -1, False, NEEDS))
     if not least <= len(rest) - 1 <= most:
@@ -186,9 +200,8 @@ def main(arguments: list[str]) -> int:
         status: int = 0 if kind == MAKES else result
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # `| head` has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # of what is not written yet, too
-        return 2
+    except BrokenPipeError:
+        return _seen_enough()
     except (caret.Error, ValueError, OSError) as e:
         print("caret: %s" % str(e), file=sys.stderr)
         return 2

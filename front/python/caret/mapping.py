@@ -30,25 +30,35 @@ class Mapping(MutableMapping):
         self._child(key).value = value
 
     def __delitem__(self, key):
-        if self.pop(key, self) is self:
+        child = self._child(key)
+
+        def delete():
+            there = child.has_value
+            if there:
+                child.delete()
+            return there
+
+        if not together(self.node)(delete):
             raise KeyError(key)
 
     def __contains__(self, key):
         return self._child(key).has_value
 
-    def _pairs(self, items):
-        """Those that have a value: a codec may read one as None."""
+    def _range(self):
+        """All children, with values that are not read: a key is one also where the codec does not take its value."""
+        return self.node.view(bytes)[:]
+
+    @staticmethod
+    def _keys(items):
         for key, value in items:
-            if value is not None or self.node[key].has_value:
-                yield key, value
+            if value is not None:
+                yield key
 
     def __iter__(self):
-        for key, _ in self._pairs(self.node.items()):
-            yield key
+        return self._keys(self._range().items())
 
     def __reversed__(self):
-        for key, _ in self._pairs(self.node[:].reversed().items()):
-            yield key
+        return self._keys(self._range().reversed().items())
 
     def __len__(self):
         return sum(1 for _ in self)
@@ -77,7 +87,8 @@ class Mapping(MutableMapping):
 
     def popitem(self):
         def take():
-            for key, value in self._pairs(self.node[:].reversed().items()):
+            for key in reversed(self):
+                value = self.node[key].get()
                 self.node[key].delete()
                 return key, value
             raise KeyError("the mapping is empty")
