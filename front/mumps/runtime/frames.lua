@@ -140,7 +140,7 @@ function M.in_thread(limit, f, ...)
     local thread = coroutine.create(f)
     threads[#threads + 1] = thread
     local ok, v, p = coroutine.resume(thread, ...)
-    threads[#threads] = nil
+    level.begins[#threads], threads[#threads] = nil, nil
     L.limit = outer
     if not ok then
         return rethrow(v)
@@ -153,6 +153,7 @@ local function too_deep(d, f, ...)
         L.n = d - 1
         return fail("STACKCRIT")
     end
+    level.begins[#level.threads + 1] = d
     return M.in_thread(math.min(d + STEP, level.LIMIT), f, ...)
 end
 

@@ -15,6 +15,7 @@ local getinfo, match, gsub, sub = debug.getinfo, string.match, string.gsub, stri
 
 local M = {LIMIT = 10000, first = "-run", codes = {}, failed = {}, seen = {}, highest = -1, base = -1,
     threads = {},
+    begins = {}, -- by thread: the level that it began with, if that follows the last one of the thread before
     aliases = {}, -- by level: SET * has called it
     prompts = {}, -- by level: what has led to a prompt in it
     acting = {}, -- by level: the action of a breakpoint runs in it
@@ -175,13 +176,30 @@ function M.passed(n)
     remember(n, (n < M.highest or M.handling == M.base) and n or nil, nil)
 end
 
+-- Levels that a record of an error can have, and maybe newer ones: as live(). Those of threads below stay as
+-- they are while the one above is there.
+local below = setmetatable({}, {__mode = "k"})
+
+local function recorded(height, n)
+    local i = #M.threads
+    while (M.begins[i] or 0) > RECORDED do
+        i = i - 1
+    end
+    local above = M.threads[i + 1]
+    if not above then
+        return M.live(height, n)
+    end
+    below[above] = below[above] or M.live((#M.threads - i) * BELOW, M.begins[i + 1] - 1)
+    return below[above]
+end
+
 -- A new error at level n, at that line if it has returned from there.
 local function note(n, e, code, line)
     if M.is_clear() then
         M.forget()
         M.base = n
         remember(n, n, e, code, line)
-        for _, l in ipairs(M.live(4, code and n - 1 or n)) do
+        for _, l in ipairs(recorded(4, code and n - 1 or n)) do
             if l.n <= RECORDED then
                 M.seen[l.n] = M.seen[l.n] or l
             end
