@@ -146,7 +146,7 @@ function trap.handler(text, by_ztrap, e)
         or "return KD[L.n]==2 and \"\" or nil,nil,true")
     code.trap = true
     local seen = level.failed[L.n]
-    if seen and seen.code.kind == "routine" then
+    if seen then
         code.at, code.at_line = seen.code, seen.line
     end
     if by_ztrap then
