@@ -283,18 +283,21 @@ static bool is_after(const struct caret__at *at, const struct caret__op_view *la
     return cmp > 0 || (cmp == 0 && op->klen > last->klen);
 }
 
-/* Is the key of a set in the leaf of the one before, beside it?  Then the spot is made to tell it.  To be validated. */
+/* Is the key of a set in the leaf of the one before, beside it?  Then the spot is made to tell it. */
 static bool is_beside(caret_session *s, const struct caret__spot *last, const struct caret__op_view *before,
                       struct caret__spot *spot, const struct caret__op_view *op)
 {
     struct caret__at at;
     if (!caret__at_recall(&s->global, &at, last->pgno, last->version))
         return false;
+    CARET_FAULT("beside_recalled");
     at.pos = caret__page_find_around(at.page, last->pos, op->key, op->klen, &at.found);
     if (at.pos == CARET__PAGE_NOWHERE)
         return false;
     if (!caret__within(at.page, at.pos, at.found) && !is_after(&at, before, op) &&
         (at.pos != last->pos || !is_appended(s, &at, op)))
+        return false;
+    if (!caret__at_unchanged(&s->global, &at)) /* the page was another's */
         return false;
     *spot = (struct caret__spot){at.version, at.pgno, (uint16_t)at.pos, at.found, 0};
     return true;

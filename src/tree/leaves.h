@@ -15,9 +15,12 @@
  *     whose bytes are in the file may have become part of a long value),
  * its number is one of this store (tags of two stores can be the same), and the
  * key is in it or lies between two of its keys: a live leaf holds all keys between
- * its first and its last, so the key's place is there.  That was read from a page
- * that may be changing: a reader validates the version as ever, after its last
- * look at the page; a writer compares it under the mutex.
+ * its first and its last, so the key's place is there.
+ *
+ * That was read from a page that may be changing, or whose slot of the arena may have become another page's, with the
+ * version of the leaf as it was: so version and word are compared after the search, before the place is given to
+ * anybody.  It is where the key is with that version, and that is all a node or a commit may remember; what is read
+ * there must be validated again.
  *
  * A guess that is wrong costs a search in a page that nobody needs and no cache has.  So guesses are counted, and while
  * few are right only one look-up in sixteen makes one.
@@ -176,7 +179,7 @@ static inline bool caret__within(const struct caret__page *p, unsigned pos, bool
     return found || (pos > 0 && pos < caret__page_count(p));
 }
 
-/* Find the key in a leaf that is only guessed; false: not there, or changing: descend.  To be validated. */
+/* Find the key in a leaf that is only guessed; false: not there, or changing: descend. */
 static inline bool caret__at_guess(const struct caret__edge *g, struct caret__view *v, struct caret__at *at,
                                    const struct caret__leaf *l, const uint8_t *key, size_t len)
 {
@@ -201,11 +204,13 @@ static inline bool caret__at_guess(const struct caret__edge *g, struct caret__vi
     at->page = caret__page_at(v->pg, l->pgno, at->word);
     if (caret__racy8(&at->page->type) != CARET__PAGE_LEAF)
         return false;
+    CARET_FAULT("leaf_guessed");
     at->pos = caret__page_find(at->page, key, len, &at->found);
-    return caret__within(at->page, at->pos, at->found) || caret__appends(g, v, at, key, len);
+    return (caret__within(at->page, at->pos, at->found) || caret__appends(g, v, at, key, len)) &&
+           caret__at_unchanged(v, at);
 }
 
-/* Find the key beside the last one; false: it is not known to be there.  To be validated. */
+/* Find the key beside the last one; false: it is not known to be there. */
 static inline __attribute__((always_inline)) bool caret__at_last(struct caret__leaves *leaves,
                                                                  const struct caret__view *v,
                                                                  struct caret__at *at, const uint8_t *key,
@@ -215,8 +220,10 @@ static inline __attribute__((always_inline)) bool caret__at_last(struct caret__l
 
     if (!last->in_order || last->owner != v->pg->id || !caret__at_recall(v, at, last->pgno, last->version))
         return false;
+    CARET_FAULT("leaf_recalled");
     at->pos = caret__page_find_beside(at->page, last->pos, key, len, &at->found);
-    if (at->pos == CARET__PAGE_NOWHERE || (!at->found && !caret__appends(&leaves->edge, v, at, key, len)))
+    if (at->pos == CARET__PAGE_NOWHERE || (!at->found && !caret__appends(&leaves->edge, v, at, key, len)) ||
+        !caret__at_unchanged(v, at))
         return false;
     last->pos = at->pos;
     caret__guessed(leaves, true); /* else the few keys that are elsewhere would count alone */
@@ -233,7 +240,7 @@ static inline void caret__note_last(struct caret__last *last, const struct caret
 }
 
 /* Find a key beside the last one, by the leaf where its neighbours were last, or from the root.  *where: the place that
- * remembers it now, or NULL.  To be validated. */
+ * remembers it now, or NULL.  What is read there is to be validated. */
 static inline __attribute__((always_inline)) int caret__find_leaf(struct caret__leaves *leaves,
                                                                   struct caret__view *v, const uint8_t *key,
                                                                   size_t len, struct caret__at *at,
