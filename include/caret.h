@@ -306,9 +306,9 @@ typedef struct caret_options {
 CARET_API int caret_open(const char *path, const caret_options *options, caret_db **db);
 
 /* Close.  No other thread may be in a call with this handle or one of its sessions.  Those of them that are
- * still open answer CARET_E_CLOSED from now on.  The last process to close writes a checkpoint: the
- * database is then one file.  NULL is ignored.  Errors of the final checkpoint are returned; the handle is
- * gone anyway. */
+ * still open answer CARET_E_CLOSED from now on, but for what is local: variables without '^' are there until the
+ * session is closed.  The last process to close writes a checkpoint: the database is then one file.  NULL is ignored.
+ * Errors of the final checkpoint are returned; the handle is gone anyway. */
 CARET_API int caret_close(caret_db *db);
 
 /* The path given to open, resolved; an address without its password.  Lives as long as db.  Empty: db is NULL. */
