@@ -64,6 +64,15 @@ class Expire(Case):
             self.assertIsNone(self.cache.get(mark + hashlib.sha256(long).digest()))
         self.assertEqual(self.cache.get(long), "long")
 
+    def test_other_keys_are_refused(self):
+        """Also a number, which would be as many bytes, and a list of numbers."""
+        c = self.cache
+        for key in (7, 1 << 40, None, [1, 2], 1.5):
+            for f in (c.get, c.has, c.delete, c.clear_prefix, lambda k: c.set(k, 1)):
+                self.assertRaisesRegex(TypeError, "a key of a cache is str or bytes, not ", f, key)
+        self.cache.set(bytearray(b"k"), 1)
+        self.assertEqual((self.cache.get("k"), self.cache.get(memoryview(b"k"))), (1, 1))
+
     def test_cull_leaves_no_trace(self):
         for i in range(250):
             self.cache.set("k%d" % i, i, 1 + i % 2)

@@ -35,7 +35,11 @@ class Expiring:
 
     @staticmethod
     def _bytes(key: Any) -> bytes:
-        return key.encode("utf-8", "surrogateescape") if isinstance(key, str) else bytes(key)
+        if isinstance(key, str):
+            return key.encode("utf-8", "surrogateescape")
+        if not isinstance(key, (bytes, bytearray, memoryview)):  # bytes(7) are seven of them
+            raise TypeError("a key of a cache is str or bytes, not %s" % type(key).__name__)
+        return bytes(key)
 
     def _sub(self, key: Any) -> bytes:
         data = self._bytes(key)
