@@ -199,15 +199,19 @@ static uint64_t begin_of(struct serve__call *q)
     return q->cmd->flags & SERVE__FAST ? 0 : serve__measure_clock();
 }
 
+/* EVAL, FCALL and their kin. */
+static bool is_script(const struct serve__command *cmd)
+{
+    return (cmd->flags & SERVE__SKIP_MONITOR) && cmd->run != serve__cmd_exec;
+}
+
 int serve__execute(struct serve__call *q)
 {
     uint64_t errors = q->reply->errors, begin = begin_of(q);
     bool watched = q->w->monitors > 0 && !(q->cmd->flags & SERVE__ADMIN);
-    bool last = q->cmd->run == serve__cmd_exec ||  /* it is told after what it runs */
-                q->cmd->run == serve__cmd_reset || /* whoever sends it does not see it */
-                q->cmd->run == serve__cmd_select;  /* with the number that it selects */
+    bool first = is_script(q->cmd); /* it is told before what it runs; others after their answer */
     q->mark = serve__reply_mark(q->reply);
-    if (watched && !last)
+    if (watched && first)
         serve__monitor_tell(q);
     int rc = q->cmd->flags & SERVE__PLAIN ? q->cmd->run(q) : serve__atomic(q, q->cmd->run);
     if (rc == CARET_RESTART)
@@ -222,7 +226,7 @@ int serve__execute(struct serve__call *q)
         serve__measure_end(q, begin);
     if (q->c != NULL && q->c->tracking != NULL && reads(q))
         serve__tracking_read(q->script != NULL ? q->script : q);
-    if (watched && last)
+    if (watched && !first)
         serve__monitor_tell(q);
     return CARET_OK;
 }
@@ -285,6 +289,16 @@ bool serve__auth_required(const struct serve__worker *w, const struct serve__con
     return !(c->flags & SERVE__CONN_AUTHENTICATED) && !serve__auth_open();
 }
 
+/* A monitor asks for no keys: to Redis it is a replica. */
+static bool monitor_refuses(struct serve__call *q)
+{
+    if (!(q->c->flags & SERVE__CONN_MONITOR) ||
+        !(q->cmd->flags & (SERVE__WRITE | SERVE__READONLY | SERVE__MAY_REPLICATE)))
+        return false;
+    serve__reject(q, "ERR Replica can't interact with the keyspace");
+    return true;
+}
+
 /* Do rights and the state of connection and server allow it? */
 static bool allowed(struct serve__call *q)
 {
@@ -302,7 +316,9 @@ static bool allowed(struct serve__call *q)
              serve__memory_refuses(q)) &&
            !(q->w->config.n[SERVE__CFG_busy_reply_threshold] != SERVE__BUSY_USUAL &&
              serve__busy_refuses != NULL && serve__busy_refuses(q)) &&
-           !(serve__pubsub_refuses != NULL && (q->c->flags & SERVE__CONN_PUBSUB) && serve__pubsub_refuses(q));
+           !(serve__pubsub_refuses != NULL && (q->c->flags & SERVE__CONN_PUBSUB) &&
+             serve__pubsub_refuses(q)) &&
+           !monitor_refuses(q);
 }
 
 /* Is it taken by somebody who runs it later? */

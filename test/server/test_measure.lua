@@ -57,6 +57,29 @@ case("MONITOR has the commands of all workers in the order of their answers", fu
     m:close()
 end)
 
+case("a monitor's own commands are told after their answers", function()
+    local m = check.connect()
+    is(m("MONITOR"), "OK")
+    m:send(resp.encode("MONITOR") .. resp.encode("AUTH", "none")) -- the second is not answered
+    fails(m:read(), "ERR AUTH <password> called without any password")
+    is(next_line(m), '[0] "AUTH" "(redacted)"')
+    for words in ("GET a;SET a 1;EVAL a 0;PUBLISH a b"):gmatch("[^;]+") do
+        m:send(words .. "\r\n")
+        fails(m:read(), "ERR Replica can't interact with the keyspace")
+    end
+    is(m("MULTI"), "OK")
+    is(next_line(m), '[0] "MULTI"')
+    is(m("ECHO", "a"), "QUEUED")
+    fails(m("GET", "a"), "ERR Replica can't interact with the keyspace")
+    fails(m("EXEC"), "EXECABORT")
+    is(next_line(m), '[0] "EXEC"')
+    is(m("SELECT", "1"), "OK")
+    is(next_line(m), '[1] "SELECT" "1"')
+    is(m("RESET"), "RESET")
+    is(m("GET", "a"), resp.null)
+    m:close()
+end)
+
 case("MONITOR and SLOWLOG tell no passwords", function(c)
     local m = check.connect()
     local old = c("CONFIG", "GET", "slowlog-log-slower-than")[2]

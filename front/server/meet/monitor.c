@@ -6,7 +6,7 @@
  *
  * Order: a command that is sent after another was answered has its line after the other's.  Letters go out before the
  * answer, and a worker with monitors reads what came (serve__mail_first) before it serves clients, whose lines it adds
- * itself.
+ * itself.  A monitor's own commands have their lines after their answers, but for scripts.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -113,10 +113,10 @@ void serve__conn_gone_monitor(struct serve__worker *w, struct serve__conn *c)
 int serve__cmd_monitor(struct serve__call *q)
 {
     struct serve__conn *c = q->c;
-    if (c->flags & SERVE__CONN_MONITOR)
-        return serve__ok(q);
     if (c->flags & SERVE__CONN_IN_EXEC)
         return serve__fail(q, "ERR MONITOR isn't allowed for DENY BLOCKING client");
+    if (c->flags & SERVE__CONN_MONITOR) /* as in Redis: no answer */
+        return CARET_OK;
     if (nmonitors == MOST)
         return serve__fail(q, "ERR too many clients are in MONITOR");
     monitor[nmonitors++] = c;
