@@ -227,7 +227,7 @@ static bool tell_keys(const struct serve__command *c, const struct serve__keyspe
 /* Where the keys of MIGRATE begin, after KEYS; 0: there is none. */
 static int after_keys(const caret_slice *argv, int argc)
 {
-    for (int i = 6; i < argc - 1; i++) {
+    for (int i = 6; i < argc; i++) {
         if (serve__is(&argv[i], "keys"))
             return i + 1;
         if (serve__is(&argv[i], "auth"))
@@ -242,7 +242,7 @@ static int after_keys(const caret_slice *argv, int argc)
 static bool migrate_keys(const struct serve__command *c, const caret_slice *argv, int argc,
                          serve__key_fn *each, void *arg)
 {
-    int keys = after_keys(argv, argc);
+    int keys = begin(&c->keys[1], argv, argc) > 0 ? after_keys(argv, argc) : 0;
     if (keys == 0)
         return tell_keys(c, &c->keys[0], begin(&c->keys[0], argv, argc), argv, argc, each, arg);
     return argv[3].len == 0 && tell_keys(c, &c->keys[1], keys, argv, argc, each, arg);
@@ -266,6 +266,39 @@ static bool sort_keys(const caret_slice *argv, int argc, serve__key_fn *each, vo
     return true;
 }
 
+/* Where STREAMS is among the options of XREAD, as far as they are known; 0: it is not. */
+static int streams_option(const caret_slice *argv, int argc)
+{
+    int i = 1;
+    while (i < argc && !serve__is(&argv[i], "streams")) {
+        if (serve__is(&argv[i], "block") || serve__is(&argv[i], "count"))
+            i += 2;
+        else if (serve__is(&argv[i], "group"))
+            i += 3;
+        else if (serve__is(&argv[i], "noack"))
+            i++;
+        else
+            return 0;
+    }
+    return i < argc ? i : 0;
+}
+
+/* XREAD ... STREAMS key ... id ...: what follows the word, wherever that is; if that is one argument, what follows the
+ * option, of which nothing is said then. */
+static bool xread_keys(const struct serve__command *c, const caret_slice *argv, int argc, serve__key_fn *each,
+                       void *arg)
+{
+    int first = begin(&c->keys[0], argv, argc);
+    if (first > 0 && argc - first >= 2)
+        return tell_keys(c, &c->keys[0], first, argv, argc, each, arg);
+    int streams = streams_option(argv, argc), n = argc - streams - 1;
+    if (first == 0 || streams == 0 || n % 2 != 0)
+        return false;
+    for (int i = 1; i <= n / 2; i++)
+        each(arg, streams + i, 0);
+    return true;
+}
+
 bool serve__command_keys(const struct serve__command *c, const caret_slice *argv, int argc,
                          serve__key_fn *each, void *arg)
 {
@@ -275,10 +308,12 @@ bool serve__command_keys(const struct serve__command *c, const caret_slice *argv
         return migrate_keys(c, argv, argc, each, arg);
     if (c->run == serve__cmd_sort && argc >= -c->arity)
         return sort_keys(argv, argc, each, arg);
+    if ((c->run == serve__cmd_xread || c->run == serve__cmd_xreadgroup) && argc >= -c->arity)
+        return xread_keys(c, argv, argc, each, arg);
     for (unsigned i = 0; i < c->nkeys; i++) {
         const struct serve__keyspec *s = &c->keys[i];
         int first = begin(s, argv, argc);
-        if (first <= 0 && c->nkeys == 1) /* STREAMS of XREAD has to be there */
+        if (first <= 0 && c->nkeys == 1)
             return s->begin == SERVE__BEGIN_UNKNOWN;
         if (first <= 0 || s->find == SERVE__FIND_UNKNOWN)
             continue;

@@ -19,6 +19,11 @@ return {
             }
             return names[math.random(#names)]
         end,
+        option = function()
+            local words = {"STREAMS", "STREAMS", "COUNT", "BLOCK", "GROUP", "NOACK", "KEYS", "KEYS", "AUTH",
+                "AUTH2"}
+            return words[math.random(#words)]
+        end,
         emptyword = function() return "" end,
         someone = function() return "u" .. math.random(5) end,
     },
@@ -36,6 +41,11 @@ return {
     "command getkeysandflags bitfield some {GET u8 some|SET u8 some some|OVERFLOW some|some}...",
     "command getkeysandflags migrate h 1 {x|x|emptyword} 0 9 [COPY] [AUTH some] [KEYS some[some]...]",
     "command getkeysandflags ofname some some some some some some some[some]...",
+    "command getkeysandflags {xread|xreadgroup} {option|some}... {option|some}... {option|some}... STREAMS " ..
+    "[some]...",
+    "command getkeys {xread|xreadgroup} STREAMS {option|some}... {option|some}... {option|some}... some",
+    "command getkeysandflags migrate h 1 {x|emptyword} {option|some} 9 {option|some}... {option|some}... " ..
+    "[KEYS]",
     "acl dryrun someone ofname some some[some]...",
     "acl dryrun someone ofname some some some some some[some]...",
     "acl dryrun someone bitfield some {GET u8 some|SET u8 some some|OVERFLOW some|some}...",
