@@ -323,6 +323,25 @@ case("what is looked up to be read is counted, found or not, as Redis counts it"
     counts(1, 1, "MGET", "s", "no")
     counts(0, 0, "SET", "s", "1")
     counts(0, 0, "RENAME", "s", "r")
+    counts(0, 0, "SPOP", "t", "0")
+    c("SADD", "t", "n")
+    counts(0, 0, "SPOP", "t", "1")
+    counts(1, 0, "SPOP", "t", "2") -- all of it
+    c("SADD", "t", "m")
+    counts(2, 0, "XREAD", "STREAMS", "x", "0") -- Redis looks twice,
+    counts(2, 4, "XREAD", "BLOCK", "1", "STREAMS", "x", "no", "none", "$", "0", "$")
+    counts(1, 0, "XREAD", "STREAMS", "t", "0") -- if the request is fine,
+    c("XGROUP", "CREATE", "x", "g", "0")
+    counts(2, 0, "XREADGROUP", "GROUP", "g", "c", "STREAMS", "x", ">")
+    counts(0, 1, "XREADGROUP", "GROUP", "g", "c", "STREAMS", "no", ">")
+    c("CONFIG", "RESETSTAT")
+    local other = check.connect()
+    other:send(resp.encode("XREAD", "BLOCK", "0", "STREAMS", "x", "$"))
+    check.wait(function() return info(c, "clients").blocked_clients == "1" end)
+    c("XADD", "x", "2-1", "f", "v") -- and no more for one that waited
+    is(other:read()[1][1], "x")
+    is(info(c, "stats").keyspace_hits, "2")
+    other:close()
 end)
 
 check.run()

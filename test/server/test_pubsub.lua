@@ -213,6 +213,10 @@ case("keymiss is told of what is looked up to be read, whatever the command", fu
     c("LPOP", "none")
     c("GET", "mark")
     is(one:read(), {"message", "__keyevent@0__:keymiss", "mark"})
+    c("XREAD", "STREAMS", "none", "other", "0", "$") -- Redis looks twice
+    for _, name in ipairs {"none", "other", "none", "other"} do
+        is(one:read(), {"message", "__keyevent@0__:keymiss", name})
+    end
     c("CONFIG", "SET", "notify-keyspace-events", "")
     closed({one})
 end)

@@ -273,10 +273,11 @@ static int pop_found(struct serve__call *q, struct serve__key *k)
     return rc == CARET_OK ? save(q, k, "spop", n) : rc;
 }
 
-/* All of it: answered on a walk, and killed at once. */
+/* All of it: answered on a walk, and killed at once. To Redis that is a look at it. */
 static int pop_all(struct serve__call *q, struct serve__key *k)
 {
     uint64_t count = k->count;
+    serve__key_looked(q, true);
     size_t n = 0, place = serve__open(q);
     int rc = serve__pick_all(q, k, answer, &n);
     serve__close_set(q, place, n);

@@ -153,7 +153,9 @@ static int look_again(struct serve__call *q, const struct request *o, int rc)
 
 static int open_source(struct serve__call *q, const struct request *o, int i, struct source *from)
 {
-    int rc = look_again(q, o, serve__stream_read(q, &from->x, q->argv[o->keys + i]));
+    bool waited = q->ready != NULL; /* it was counted when it began to */
+    int rc = (waited ? serve__stream_open : serve__stream_read)(q, &from->x, q->argv[o->keys + i]);
+    rc = look_again(q, o, rc);
     from->there = rc == CARET_OK;
     if (rc != CARET_OK && (rc != CARET_NONE || q->ready != NULL))
         return rc;
@@ -298,7 +300,7 @@ static int wait_for_them(struct serve__call *q, const struct request *o)
         struct serve__stream x;
         if (argv[i].len != 1 || *argv[i].data != '$')
             continue;
-        int rc = serve__stream_read(q, &x, argv[i - o->n]);
+        int rc = serve__stream_open(q, &x, argv[i - o->n]);
         if (rc != CARET_OK && rc != CARET_NONE)
             return rc;
         argv[i] = (caret_slice){text, serve__id_text(text, rc == CARET_OK ? x.last : SERVE__ID_MIN)};
@@ -306,9 +308,29 @@ static int wait_for_them(struct serve__call *q, const struct request *o)
     return serve__block_as(q, argv, q->argc, o->keys, o->n, o->until);
 }
 
+/* Redis looks for the streams twice, first when it reads the request. Both count. */
+static int count_again(struct serve__call *q, const struct request *o, uint64_t there)
+{
+    int rc = CARET_OK;
+    if (q->ready != NULL)
+        return CARET_OK;
+    serve__add(&q->w->stats->hits, there);
+    serve__add(&q->w->stats->misses, (uint64_t)o->n - there);
+    for (int i = 0; i < o->n && (uint64_t)o->n > there && (q->w->interest & SERVE__EVENT_MISS); i++) {
+        struct serve__key k;
+        rc = serve__key_open(q, &k, q->argv[o->keys + i], SERVE__STREAM);
+        if (rc == CARET_NONE)
+            serve__event_add(q, SERVE__EVENT_MISS, "keymiss", &k.name, 1);
+        else if (rc != CARET_OK)
+            return rc;
+    }
+    return CARET_OK;
+}
+
 static int answer_streams(struct serve__call *q, const struct request *o)
 {
     struct source from;
+    uint64_t there = 0;
     size_t n = 0, place = serve__open(q);
     int rc = CARET_OK;
     for (int i = 0; i < o->n && rc == CARET_OK; i++) {
@@ -316,6 +338,7 @@ static int answer_streams(struct serve__call *q, const struct request *o)
         if (!serve__block_wants(q, q->argv[o->keys + i]))
             continue;
         rc = open_source(q, o, i, &from);
+        there += rc == CARET_OK && from.there;
         if (rc == CARET_OK && (o->group == NULL || from.fresh))
             rc = has_more(q, &from, &serves);
         if (rc == CARET_OK && serves) {
@@ -323,6 +346,8 @@ static int answer_streams(struct serve__call *q, const struct request *o)
             n++;
         }
     }
+    if (rc == CARET_OK)
+        rc = count_again(q, o, there);
     if (rc != CARET_OK)
         return rc;
     if (n > 0)
