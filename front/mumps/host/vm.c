@@ -112,10 +112,14 @@ static void add_exports(lua_State *L)
     lua_setfield(L, LUA_REGISTRYINDEX, "caret.mumps");
 }
 
+#define FIRST 4096 /* kilobytes before the first cycle of collection: modules, and what little programs need */
+
 /* Most garbage of M is short texts: a cycle of collection begins early, when half as much came as there is, and goes
  * fast, so that they are few enough for the processor's caches. */
 static void tune(lua_State *L)
 {
+    lua_gc(L, LUA_GCSETPAUSE, FIRST * 100 / (lua_gc(L, LUA_GCCOUNT, 0) + 1));
+    lua_gc(L, LUA_GCRESTART, -1);
     lua_gc(L, LUA_GCSETPAUSE, 150);
     lua_gc(L, LUA_GCSETSTEPMUL, CARET_MUMPS__STEPS);
 }
