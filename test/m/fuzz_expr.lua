@@ -224,7 +224,8 @@ end
 -- numbers. With constants in $SELECT and $QUERY after a side effect it goes wrong: none is made. Where
 -- one part of an expression has a side effect, as indirection and $SELECT are taken to have, it evaluates
 -- all operands of & and ! of the whole; ours evaluates those that have one; and its value is wrong in
--- some, with a negation. Zero times 1E20 is not equal to 0 there.
+-- some, with a negation. Zero times 1E20 is not equal to 0 there. It wraps positions of over 32 bits, as a
+-- variable may have.
 local function known(text, theirs, mine)
     local undefined = (theirs .. mine):find "E UNDEF" or (theirs .. mine):find "E SELECTFALSE"
     if undefined and text:find "%f[%w]u%f[%W]" then return true end
@@ -236,6 +237,7 @@ local function known(text, theirs, mine)
     if all and text:find "[&!]" then return true end
     if text:find "1E20" and text:find("*", 1, true) then return true end
     if mine == "E NUMOFLOW" and text:find '%-[-+]*[("]' then return true end -- of a constant, wrong there
+    if text:find "%$[PE]%([^()]*,%l[,)]" and theirs:find "%-?%d%d%d%d%d%d%d%d%d%d" then return true end
     if effect and text:find "^s R=s,$p%(R,n" then return true end -- ours is evaluated from left to right
     return text:find "$e%(R,%-1" or text:find "#[%(+'-]*[%d.$]" or (text:find "^s x%(" and mine:find '^V "k')
 end

@@ -7,6 +7,7 @@
  */
 #include "mumps/host/vm.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,16 +71,18 @@ static int find_module(lua_State *L, const char *path)
     return load_inside(L, path, ".lua") || load_inside(L, path, "/init.lua");
 }
 
-/* package.loaders: the module of that name, or nil.  The compiler of M is interpreted: it has so many ways that traces
- * of them cost more than they gain. */
+/* package.loaders: the module of that name, or nil.  What it does when it is loaded is interpreted, and so is all
+ * of the compiler of M: it has so many ways that traces of them cost more than they gain. */
 static int search(lua_State *L)
 {
     char path[LONGEST];
 
     path_of(path, luaL_checkstring(L, 1));
     int found = find_module(L, path);
-    if (found && strstr(path, "mumps/compiler/") != NULL)
-        luaJIT_setmode(L, -1, LUAJIT_MODE_ALLFUNC | LUAJIT_MODE_OFF);
+    if (found) {
+        bool all = strstr(path, "mumps/compiler/") != NULL;
+        luaJIT_setmode(L, -1, (all ? LUAJIT_MODE_ALLFUNC : LUAJIT_MODE_FUNC) | LUAJIT_MODE_OFF);
+    }
     return found;
 }
 
@@ -112,7 +115,8 @@ static void add_exports(lua_State *L)
     lua_setfield(L, LUA_REGISTRYINDEX, "caret.mumps");
 }
 
-#define FIRST 4096 /* kilobytes before the first cycle of collection: modules, and what little programs need */
+#define FIRST                                                                                                \
+    4096 /* kilobytes before the first cycle of collection: modules, and what little programs need */
 
 /* Most garbage of M is short texts: a cycle of collection begins early, when half as much came as there is, and goes
  * fast, so that they are few enough for the processor's caches. */

@@ -22,7 +22,14 @@ local wait_for, ticks = C.caret_mumps__io_wait, C.caret_mumps__io_ticks
 local M = { devices = {}, CAP = 65536, INCAP = 65536, WOKEN = -4 }
 
 local one_fd, one_what, done = ffi.new("int[1]"), ffi.new("int[1]"), ffi.new("size_t[1]")
-local bytes_type = ffi.typeof("char[?]")
+local bytes_type = ffi.typeof("char *")
+
+-- Room for bytes that is not touched before it is used.
+local function bytes(n)
+    local memory = C.malloc(n)
+    if memory == nil then error("not enough memory", 0) end
+    return ffi.gc(ffi.cast(bytes_type, memory), C.free)
+end
 
 function M.strerror(number)
     return ffi.string(C.caret_mumps__io_strerror(number))
@@ -59,7 +66,7 @@ function M.new(name, kind, class)
         length = 66, wrap = true, limit = -1, za = 0, zb = "", key = "", zeof = 0, status = "", ip = 0,
             ie = 0,
         flushes = 0, moment = 0 }
-    d.buf = bytes_type(M.CAP)
+    d.buf = bytes(M.CAP)
     return d
 end
 
@@ -163,7 +170,7 @@ local GROWS = 20 -- milliseconds between two looks at a file that FOLLOW reads
 -- Reads what there is into the input buffer: the number of bytes, 0 at the end, nil at the deadline.
 function M.fill(d, deadline)
     if not d.ibuf then
-        d.ibuf = bytes_type(M.INCAP)
+        d.ibuf = bytes(M.INCAP)
     end
     while true do
         if d.fd >= 0 and not d.regular and not M.wait(d.fd, 1, deadline) then

@@ -8,7 +8,6 @@
 local ffi = require "ffi"
 local C = require "mumps.host"
 local B = require "mumps.io.base"
-local K = require "mumps.io.keywords"
 local P = require "mumps.io.params"
 
 local coarse_ticks = C.caret_mumps__io_coarse_ticks
@@ -256,7 +255,9 @@ end
 
 -- Parameters with their names in full. Those that only the compiler knows do nothing.
 local function full(params)
-    for _, p in ipairs(params or {}) do
+    if not params then return end
+    local K = require "mumps.io.keywords"
+    for _, p in ipairs(params) do
         p[1] = K.commands[p[1]] and p[1] or K.canonical(p[1]) or p[1]
     end
     return params

@@ -31,6 +31,8 @@ local function list(path, names)
     end
 end
 
+jit.off(list) -- once for each module
+
 list("mumps.values.number", {"str", "num", "truth", "int", "add", "sub", "mul", "div", "idiv", "mod", "pow",
     "neg", "plus",
     "is_lt", "is_gt"})
