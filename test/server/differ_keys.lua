@@ -41,8 +41,8 @@ return {
     "command getkeysandflags bitfield some {GET u8 some|SET u8 some some|OVERFLOW some|some}...",
     "command getkeysandflags migrate h 1 {x|x|emptyword} 0 9 [COPY] [AUTH some] [KEYS some[some]...]",
     "command getkeysandflags ofname some some some some some some some[some]...",
-    "command getkeysandflags {xread|xreadgroup} {option|some}... {option|some}... {option|some}... STREAMS " ..
-    "[some]...",
+    "command getkeysandflags {xread|xreadgroup} {option|some}... {option|some}... {option|some}... " ..
+    "STREAMS [some]...",
     "command getkeys {xread|xreadgroup} STREAMS {option|some}... {option|some}... {option|some}... some",
     "command getkeysandflags migrate h 1 {x|emptyword} {option|some} 9 {option|some}... {option|some}... " ..
     "[KEYS]",

@@ -323,6 +323,7 @@ case("what is looked up to be read is counted, found or not, as Redis counts it"
     counts(1, 1, "MGET", "s", "no")
     counts(0, 0, "SET", "s", "1")
     counts(0, 0, "RENAME", "s", "r")
+    counts(4, 0, "SCAN", "0", "MATCH", "[rtzx]", "TYPE", "set")
     counts(0, 0, "SPOP", "t", "0")
     c("SADD", "t", "n")
     counts(0, 0, "SPOP", "t", "1")

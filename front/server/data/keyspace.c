@@ -24,9 +24,14 @@ int serve__cmd_keys(struct serve__call *q)
     return rc == CARET_NONE ? serve__close_array(q, place, n) : rc;
 }
 
-static bool fits(const struct serve__scan *s, const struct serve__key *k)
+/* To ask for its type is a look at the key. */
+static bool fits(struct serve__call *q, const struct serve__scan *s, const struct serve__key *k)
 {
-    return serve__scan_fits(s, k->name) && (s->type == NULL || serve__is(s->type, serve__type_name(k->type)));
+    if (!serve__scan_fits(s, k->name))
+        return false;
+    if (s->type != NULL)
+        serve__key_looked(q, true);
+    return s->type == NULL || serve__is(s->type, serve__type_name(k->type));
 }
 
 /* The place of a SCAN: which of both kinds of keys it came to, and the subscript or name. */
@@ -66,7 +71,7 @@ int serve__cmd_scan(struct serve__call *q)
     serve__found_begin(q);
     for (int64_t seen = 0; rc == CARET_OK && seen < s.count && (rc = serve__keys_next(q, &i, &k)) == CARET_OK;
          seen++)
-        if (fits(&s, &k))
+        if (fits(q, &s, &k))
             serve__found_add(q, k.name);
     if (rc != CARET_OK && rc != CARET_NONE)
         return rc;
