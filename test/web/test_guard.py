@@ -1,14 +1,17 @@
 """What `caret web` refuses: hostile requests, one by one."""
 import gzip
 import http.client
+import json
 import os
 import re
 import shutil
+import socket
 import ssl
 import subprocess
 import sys
 import time
 import unittest
+import urllib.request
 
 sys.path.insert(0, os.path.dirname(__file__))
 from client import Server, run  # noqa: E402
@@ -196,6 +199,25 @@ class Guard(unittest.TestCase):
         statuses = [server.post("login", {"token": "0" * 32})[0] for _ in range(7)]
         self.assertEqual(statuses, [403] * 5 + [429] * 2)
         server.stop()
+
+    def test_the_address_is_the_one_it_listens_at(self):
+        """As it was printed, and as it is told to one more browser."""
+        for address in ("127.0.0.1", "localhost", "::1"):
+            try:
+                socket.getaddrinfo(address, None)
+                socket.create_server((address, 0), family=socket.AF_INET6 if ":" in address else socket.AF_INET).close()
+            except OSError:
+                continue  # no IPv6 here
+            server = Server(CARET, self.path, "--bind", address)
+            for _ in range(2):
+                url = urllib.request.Request(server.url, headers={"Accept-Encoding": "gzip"})
+                with urllib.request.urlopen(url, timeout=60) as answer:
+                    cookie = answer.headers["Set-Cookie"].split(";")[0]
+                more = urllib.request.Request(server.url.split("?")[0] + "api/token", b"{}",
+                                              {"Cookie": cookie, "Content-Type": "application/json"})
+                with urllib.request.urlopen(more, timeout=60) as answer:
+                    server.url = json.load(answer)["url"]
+            self.assertEqual(server.stop(), "")
 
     def test_elsewhere_needs_tls_and_a_password(self):
         answer = run(CARET, "web", "--db", self.path, "--port", "0", "--bind", "0.0.0.0")

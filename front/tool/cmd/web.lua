@@ -16,7 +16,8 @@ local function read_file(path, what)
     return bytes
 end
 
-local LOOPBACK = {["127.0.0.1"] = true, ["::1"] = true, ["localhost"] = true}
+-- Addresses of this machine alone, as they are in the address that is printed.
+local LOOPBACK = {["127.0.0.1"] = "127.0.0.1", ["::1"] = "[::1]", ["localhost"] = "127.0.0.1"}
 
 -- The password; nil: there is none.
 local function password_of(o)
@@ -88,7 +89,7 @@ local function listen(o, app)
 end
 
 local function address_of(o, app, port)
-    local name = LOOPBACK[o.bind] and "127.0.0.1" or app.hosts[#app.hosts]
+    local name = LOOPBACK[o.bind] or app.hosts[#app.hosts]
     return function()
         return ("%s://%s:%d/?token=%s"):format(o.cert and "https" or "http", name, port, app.guard:token())
     end
