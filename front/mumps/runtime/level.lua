@@ -171,9 +171,14 @@ local function remember(n, as, e, code, line)
     end
 end
 
+-- Does a trap run for the first error, at the level of that?
+local function handles_first()
+    return M.handling == M.base and M.handled == M.cause
+end
+
 -- An error that comes from above has passed to level n.
 function M.passed(n)
-    remember(n, (n < M.highest or M.handling == M.base) and n or nil, nil)
+    remember(n, (n < M.highest or handles_first()) and n or nil, nil)
 end
 
 -- Levels that a record of an error can have, and maybe newer ones: as live(). Those of threads below stay as
@@ -197,7 +202,7 @@ end
 local function note(n, e, code, line)
     if M.is_clear() then
         M.forget()
-        M.base = n
+        M.base, M.cause = n, e
         remember(n, n, e, code, line)
         for _, l in ipairs(recorded(4, code and n - 1 or n)) do
             if l.n <= RECORDED then
@@ -206,7 +211,7 @@ local function note(n, e, code, line)
         end
         M.highest = math.min(n, RECORDED)
     else
-        remember(n, M.handling == M.base and (n == M.base and n + 1 or n) or nil, e, code, line)
+        remember(n, handles_first() and (n == M.base and n + 1 or n) or nil, e, code, line)
     end
 end
 
@@ -282,7 +287,7 @@ local function level_at(n)
 end
 
 function M.top()
-    local grows = M.highest < 0 or M.handling == M.base
+    local grows = M.highest < 0 or handles_first()
     return grows and math.max(M.highest, L.n) or M.highest
 end
 

@@ -229,7 +229,7 @@ function M.caught(e, n, before)
     e.by_exception, e.exception = e.exception ~= nil, nil
     e.by_ztrap, e.trapped = by_ztrap, text ~= nil
     if text and not by_ztrap then
-        level.handling = n
+        level.handling, level.handled = n, e
     end
     if not text then
         local f = M.ztrap == "B" and M.interactive and M.interactive(e) -- direct mode has a prompt for it
