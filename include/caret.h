@@ -510,8 +510,9 @@ CARET_API int caret_session_open(caret_db *db, caret_session **s);
 
 /*
  * Make the session belong to no thread.  Otherwise the end of the thread that opened it (not of the process) rolls
- * back its transaction and releases its locks; from then on it answers CARET_E_CLOSED, and caret_session_close() is
- * still to be called.  For hosts that hand a session from thread to thread, as the Lua module does.  INVALID.
+ * back its transaction, releases its locks and frees its locals; from then on it answers CARET_E_CLOSED to all but
+ * what is local, and caret_session_close() is still to be called.  For hosts that hand a session from
+ * thread to thread, as the Lua module does.  INVALID.
  */
 CARET_API int caret_session_detach(caret_session *s);
 
