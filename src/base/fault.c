@@ -10,6 +10,7 @@
  */
 #include "base/fault.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -105,8 +106,59 @@ static void enlist(struct caret__fault_place *place)
     } while (!atomic_compare_exchange_weak(&last_listed, &head, place));
 }
 
+/* ---------------------------------------------------------------------- doze */
+
+#define DOZE_MOST 5000u /* microseconds */
+
+static _Atomic unsigned long doze_odds = ULONG_MAX; /* nobody has read the environment */
+
+static unsigned long read_odds(void)
+{
+    const char *text = getenv("CARET_DOZE");
+    unsigned long odds = text != NULL ? strtoul(text, NULL, 10) : 0;
+
+    atomic_store(&doze_odds, odds);
+    return odds;
+}
+
+void caret__fault_doze_at(unsigned long odds)
+{
+    atomic_store(&doze_odds, odds);
+}
+
+/* Of this thread and process: a forked child does not sleep where its parent does. */
+static uint64_t draw(void)
+{
+    static _Thread_local uint64_t state;
+    static _Thread_local pid_t owner;
+
+    if (owner != getpid()) {
+        owner = getpid();
+        state = ((uint64_t)owner << 32 ^ (uint64_t)(uintptr_t)&state) | 1;
+    }
+    state ^= state << 13; /* Marsaglia's xorshift */
+    state ^= state >> 7;
+    return state ^= state << 17;
+}
+
+void caret__fault_doze(void)
+{
+    unsigned long odds = atomic_load_explicit(&doze_odds, memory_order_relaxed);
+
+    if (odds == ULONG_MAX)
+        odds = read_odds();
+    if (odds == 0)
+        return;
+    uint64_t r = draw();
+    if (r % odds == 0)
+        usleep((useconds_t)(r >> 40) % DOZE_MOST);
+}
+
+/* ----------------------------------------------------------------------- hit */
+
 void caret__fault_hit(struct caret__fault_place *place)
 {
+    caret__fault_doze();
     if (!atomic_load_explicit(&environment_read, memory_order_relaxed))
         arm_from_environment();
     if (!atomic_load_explicit(&place->listed, memory_order_relaxed))

@@ -9,6 +9,10 @@
  *
  * The environment arms too, at the first hit: CARET_FAULT=name:nth[:stop].
  *
+ * CARET_DOZE() stands where something is read that others may change meanwhile, before it is looked at whether they
+ * did.  With CARET_DOZE=N in the environment one in N of these places and of the points sleeps for up to 5 ms, at
+ * random: what happens to a process now and then on a machine with much to do happens all the time.
+ *
  * Everything is local to the process and lock-free; a forked child inherits what
  * was armed and counted.  `name` must be a string literal (the pointer is kept).
  */
@@ -36,8 +40,10 @@ struct caret__fault_place {
         static struct caret__fault_place place_ = {.name = "" text ""};                                      \
         caret__fault_hit(&place_);                                                                           \
     } while (0)
+#define CARET_DOZE() caret__fault_doze()
 #else
 #define CARET_FAULT(text) ((void)0)
+#define CARET_DOZE()      ((void)0)
 #endif
 
 /* A mistake that a test has asked for, to see whether another test would find it.  Never in release builds. */
@@ -50,6 +56,8 @@ int caret__fault_seeded(const char *name);
 void caret__fault_seed(const char *name); /* a literal; in this process and its children; NULL = none */
 
 void caret__fault_hit(struct caret__fault_place *place);
+void caret__fault_doze(void);
+void caret__fault_doze_at(unsigned long odds); /* from now on, whatever the environment says; 0: no more */
 
 /* Act at the nth hit (1 = the next one) of `name` from now on.  Replaces what was armed. */
 void caret__fault_arm(const char *name, unsigned nth, int action);

@@ -110,6 +110,7 @@ load_page(struct caret__view *v, uint32_t pgno, struct caret__at *at, int *err, 
         }
     }
     at->page = caret__page_at(pg, pgno, at->word);
+    CARET_DOZE();
     return true;
 }
 
@@ -216,6 +217,7 @@ static inline __attribute__((always_inline)) int end_in_leaf(struct caret__view 
     else
         at->pos = caret__page_find(at->page, key, len, &at->found);
     bool sane = caret__page_sane(at->page, at->pgno, 0);
+    CARET_DOZE();
     if (!caret__at_valid(v, at)) /* after the last look at the page: all of it may be torn */
         return CARET_RESTART;
     return sane ? CARET_OK : caret__corrupt_page(v->pg, at->pgno, "not a leaf");

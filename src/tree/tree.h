@@ -133,6 +133,7 @@ static inline bool caret__at_recall(const struct caret__view *v, struct caret__a
     at->page = caret__page_at(v->pg, pgno, at->word);
     at->version = version;
     at->pgno = pgno;
+    CARET_DOZE();
     return true;
 }
 
@@ -154,6 +155,7 @@ static inline bool caret__at_meet(struct caret__view *v, uint32_t pgno, struct c
     at->version = version;
     at->word = word;
     at->page = caret__page_at(v->pg, pgno, word);
+    CARET_DOZE();
     return true;
 }
 

@@ -66,6 +66,7 @@ const struct caret__page *caret__walk_copy(struct caret__walk *k, const struct c
     if (k->copy == NULL)
         return NULL;
     caret__racy_copy(k->copy, at->page, CARET__PAGE_SIZE);
+    CARET_DOZE();
     return caret__page_sane(k->copy, at->pgno, 0) ? k->copy : NULL;
 }
 

@@ -47,6 +47,7 @@ static bool find_leaf(struct caret__view *v, uint32_t pgno, struct leaf *l)
     if (!caret__bytes_known(v->pg, pgno, at.word))
         return false;
     at.page = caret__page_at(v->pg, pgno, at.word);
+    CARET_DOZE();
     l->len = caret__page_count(at.page) != 0 ? caret__page_key(at.page, 0, l->key) : 0;
     return l->len != 0 && caret__at_unchanged(v, &at) &&
            caret__seek_range(v, l->key, l->len, &at, &l->range) == CARET_OK;
