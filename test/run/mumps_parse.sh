@@ -40,6 +40,12 @@ END
 diff "$dir/deep.out" "$dir/out" >"$dir/diff"
 note $? "-compile tells what no DO leads to"
 
+# Calls with more actuals than the label has formals, or of a label without a list of them.
+printf 'list ;\n d a(1),b(1,2),b(1),b() w $$a,$$b(,) j a(1)\n q\na q 1\nb(x) q 2\n' >list.m
+"$caret" m -compile list.m 2>&1 | sed -n 's/^%YDB-E-\([A-Z]*\),.*: \(.*\)/\1 \2/p' | tr '\n' ' ' >"$dir/out"
+[ "$(cat "$dir/out")" = 'FMLLSTMISSING a ACTLSTTOOLONG b FMLLSTMISSING a ACTLSTTOOLONG b ' ]
+note $? "-compile tells actuals without formals"
+
 printf 'x ;\n i 1 w $h q\n' >right.m
 "$caret" m -compile right.m >"$dir/out" 2>&1 && [ ! -s "$dir/out" ]
 note $? "-compile says nothing about what compiles"

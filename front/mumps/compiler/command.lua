@@ -189,7 +189,8 @@ command.entry = entry
 
 -- A label of this routine has to be there.
 local function own(node)
-    if node[1] == "entry" and not node[4] and type(node[2]) == "string" then lex.calls(node[2]) end
+    local is_own = node[1] == "entry" and not node[4] and type(node[2]) == "string"
+    if is_own then lex.calls(node[2], node[5] and #node[5]) end
 end
 
 local function do_(s, p)

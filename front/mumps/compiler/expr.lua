@@ -220,7 +220,7 @@ local function extrinsic(s, p)
     local entry, args
     entry, p = expr.entry(s, p, false)
     args, p = expr.actuals(s, p)
-    if not entry[4] and type(entry[2]) == "string" then lex.calls(entry[2]) end
+    if not entry[4] and type(entry[2]) == "string" then lex.calls(entry[2], #(args or {})) end
     return { "extrinsic", entry[2], entry[4], args }, p
 end
 

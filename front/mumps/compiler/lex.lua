@@ -20,9 +20,9 @@ function lex.begin()
     return errors, called
 end
 
--- A label of this routine is called.
-function lex.calls(label)
-    called[#called + 1] = label
+-- A label of this routine is called, with that many actuals; nil: without a list of them.
+function lex.calls(label, actuals)
+    called[#called + 1] = { label, actuals }
 end
 
 -- How many there are so far; and back to so many, as what had the others is not compiled.

@@ -380,12 +380,25 @@ function parse.source(text, starts, i)
     return sub(text, starts[i], last)
 end
 
--- Calls of labels that are not there, from the first to the last, of all that the lines have.
-local function tell_missing(routine, called, first, last)
+-- What is wrong with a call of a label of the routine, if anything is.
+local function wrong_call(routine, label, actuals)
+    local at = routine.labels[label]
+    local expected = at and routine.lines[at].formals
+    if not at then
+        return "LABELMISSING"
+    elseif actuals and not expected then
+        return "FMLLSTMISSING"
+    elseif actuals and actuals > #expected then
+        return "ACTLSTTOOLONG"
+    end
+end
+
+-- Calls that can't work, from the first to the last, of all that the lines have.
+local function tell_calls(routine, called, first, last)
     for i = first, last do
-        if not routine.labels[called[i]] then
-            routine.errors[#routine.errors + 1] = { mnemonic = "LABELMISSING", called[i] }
-        end
+        local label, actuals = called[i][1], called[i][2]
+        local mnemonic = wrong_call(routine, label, actuals)
+        if mnemonic then routine.errors[#routine.errors + 1] = { mnemonic = mnemonic, label } end
     end
 end
 
@@ -396,12 +409,12 @@ local function look_back(routine, called)
         local told = line.first_call - 1
         for _, cmd in ipairs(line.cmds) do
             if cmd.unblocked then
-                tell_missing(routine, called, told + 1, cmd.calls)
+                tell_calls(routine, called, told + 1, cmd.calls)
                 told = cmd.calls
                 errors[#errors + 1] = warning("DONOBLOCK", line, cmd.stop or 1)
             end
         end
-        tell_missing(routine, called, told + 1, line.last_call)
+        tell_calls(routine, called, told + 1, line.last_call)
     end
 end
 
