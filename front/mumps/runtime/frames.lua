@@ -40,6 +40,17 @@ local function wrong_quit_of_trap(d, p)
     return wrong_quit(d, p)
 end
 
+-- An $ETRAP of level d has come to its end without a QUIT: where the text of another trap has called that
+-- level, this ends, too, as with ZGOTO $ZLEVEL-1.
+local function ends_callers(d, top)
+    L.n = d - 1
+    local n, text = level.first_trap(d - 1)
+    if n then
+        unwind(top)
+        return {control = "goto", level = n, trap = text}
+    end
+end
+
 -- Level d ends, with ok, v, p from pcall.  Its value; nil, e: an error to be thrown at the level before.
 local function run_out(kind, d, top, ok, v, p)
     local before -- the error that this level's trap is about, or a ZGOTO
@@ -56,6 +67,10 @@ local function run_out(kind, d, top, ok, v, p)
             return nil, trapped
         elseif ok and (before == nil or trap.ecode == "" or before.control or before.by_ztrap) then
             trap.note_exit(d, trapped, left or ended)
+            local out = ended and trap.ecode == "" and ends_callers(d, top)
+            if out then
+                return nil, out
+            end
             local jumped = before and before.control -- its target is the level's: it has to end as that does
             if (v ~= nil) == (kind == EXTRINSIC) or jumped and (v == nil and trapped or not before.fn) then
                 break

@@ -704,8 +704,8 @@ function M.zgoto(n, f)
         local in_etrap = require("mumps.runtime.trap").ztrap == ""
         return errors.rethrow{control = "halt", code = 0, in_etrap = in_etrap, zgoto = true}
     elseif n < now then
-        local trap = level.in_trap(n - 1) -- what its $ETRAP called goes to that level: the trap ends
-        return errors.rethrow{control = "goto", level = trap and n - 1 or n, trap = trap}
+        local first, trap = level.first_trap(n - 1) -- what its trap called goes to that level: it ends
+        return errors.rethrow{control = "goto", level = first or n, trap = trap}
     end
 end
 

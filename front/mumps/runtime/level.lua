@@ -103,14 +103,14 @@ local function frame(height)
     end
 end
 
--- The next frame of a level from that height on: code, line, height; true: it is a trap's.
+-- The next frame of a level from that height on: code, line, height, and the trap's text if it is one.
 local function next_level(height)
     while true do
         local code, line = frame(height)
         if code and code.at then -- a trap: it is where the error was
-            return code.at, code.at_line, height, true
+            return code.at, code.at_line, height, code
         elseif code and code.kind ~= "i" then
-            return code, line, height, code.trap
+            return code, line, height, code.trap and code
         elseif not code and line then
             height = (math.floor(height / BELOW) + 1) * BELOW
             if height / BELOW >= #M.threads then
@@ -264,7 +264,7 @@ function M.live(from, newest)
     return list
 end
 
--- Does the text of a trap run at that level?  Not when it left it by GOTO.
+-- The text of a trap that runs at that level; not when it left it by GOTO.
 function M.in_trap(n)
     local at, height, code, trap, _ = L.n, 2
     repeat
@@ -272,6 +272,17 @@ function M.in_trap(n)
         at, height = at - 1, height and height + 1
     until not code or at < n
     return trap or false
+end
+
+-- What the text of a trap at level n has called leaves that: it ends, and so does a trap that has called it,
+-- and so on. The first one of these: its level and text; nil: there is none at level n.
+function M.first_trap(n)
+    local text, first = M.in_trap(n), nil
+    while text do
+        n, first = n - 1, text
+        text = n >= 0 and M.in_trap(n)
+    end
+    return first and n + 1, first
 end
 
 local function level_at(n)

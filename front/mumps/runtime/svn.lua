@@ -129,15 +129,32 @@ local function home_of(e)
     return code.whole or code
 end
 
--- The line that failed, once more; of an error that a level above this one passed on, nothing.
+local function line_again(code, line)
+    return load.at_line(code.whole or code, line)
+end
+
+-- The innermost level below the one of now that is in a line of a routine begins that line again.
+local function retry_below()
+    for _, l in ipairs(level.live(2, L.n - 1)) do
+        if l.code.kind == "routine" then
+            local again = line_again(l.code, l.line)
+            return errors.rethrow{control = "goto", level = l.n, fn = again}
+        end
+    end
+end
+
+-- The line that failed, once more; of an error that a level above this one passed on, nothing. Where an
+-- XECUTE failed, the line of the routine that has it, by the level of that.
 function trap.retry(e)
+    local seen = level.failed[L.n]
     local code = e.at_level == L.n and e.code_at
-    code = code and (code.whole or code)
-    local again = code and load.at_line(code, e.line_at) or trap.nothing
+    local within = code and seen and seen.code.kind ~= "routine"
+    local again = code and line_again(code, e.line_at) or trap.nothing
     return function()
+        local _ = within and retry_below()
         e.again = true
         return again()
-    end
+    end, within
 end
 
 function trap.handler(text, by_ztrap, e)
@@ -149,10 +166,19 @@ function trap.handler(text, by_ztrap, e)
     if seen then
         code.at, code.at_line = seen.code, seen.line
     end
-    if by_ztrap then
-        code.again = trap.retry(e)
+    if not by_ztrap then
+        return f
     end
-    return f
+    local within
+    code.again, within = trap.retry(e)
+    code.about = e
+    return not within and f or function()
+        local v, p = f()
+        if v == nil then
+            retry_below()
+        end
+        return v, p
+    end
 end
 
 trap.zyerror = readers.ZYERROR

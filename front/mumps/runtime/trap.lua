@@ -187,10 +187,23 @@ local function roll_back(e, n)
     end
 end
 
+function M.nothing()
+end
+
+-- What a ZGOTO to the level of now does there: where a $ZTRAP ends by it, the line of the error is tried
+-- again.
+local function arrival(e)
+    local text = e.trap
+    if text and text.again then
+        return text.again, text.about
+    end
+    return e.fn or M.nothing, e
+end
+
 function M.caught(e, n, before)
     roll_back(e, n)
     if e.control == "goto" and e.level == n then
-        return e.fn or M.nothing, e
+        return arrival(e)
     elseif not e.m or n == M.prompt then -- direct mode tells the errors of its line itself
         if e.m == "SETECODE" and e.at_level == n then
             M.ecode = with_code(e.ecode)
@@ -238,9 +251,6 @@ function M.caught(e, n, before)
     end
     local f = M.handler(text, by_ztrap, e)
     return f, e
-end
-
-function M.nothing()
 end
 
 -- A program whose level 0 ends by a trap, not by a QUIT or HALT of its own, has the error as its exit status,
