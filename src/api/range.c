@@ -317,32 +317,63 @@ struct through {
     uint8_t from[CARET__PLACE_MAX];
     size_t from_len;
     struct caret__page *copy; /* NULL: pages are looked at where they are */
-    bool last;                /* leaf of the span */
+    bool first, last;         /* leaf of the span */
 };
+
+/* Which entries of a leaf that a descent has come to are in the span?  CARET_NONE: it has changed meanwhile. */
+static int look_into(struct through *w, const struct caret__at *at, struct caret__part *part, unsigned *count)
+{
+    bool found;
+
+    if (w->copy != NULL)
+        caret__racy_copy(w->copy, at->page, CARET__PAGE_SIZE);
+    const struct caret__page *p = w->copy != NULL ? w->copy : at->page;
+    *count = caret__page_count(p);
+    unsigned to = w->last ? caret__page_find(p, w->span->hi, w->span->hi_len, &found) : *count;
+    bool sane = w->copy == NULL || caret__page_sane(p, at->pgno, 0);
+    CARET_FAULT("subtree_looked"); /* a page that changes here is looked at again */
+    if (!caret__at_valid(w->v, at))
+        return CARET_NONE;
+    if (!sane)
+        return caret__corrupt_page(w->v->pg, at->pgno, "damaged");
+    *part = (struct caret__part){w->copy, *at, at->pos, to > at->pos ? to : at->pos};
+    return CARET_OK;
+}
+
+/* The first leaf, if it has an entry after the span too: so it is the only one.  Most spans are short, and a plain
+ * descent is the quicker one.  CARET_NONE: it has not, or has changed. */
+static int look_short(struct through *w, struct caret__part *part)
+{
+    struct caret__at at;
+    unsigned count;
+    int rc = caret__seek(w->v, w->from, w->from_len, &at);
+
+    w->first = false;
+    w->last = true;
+    if (rc == CARET_OK)
+        rc = look_into(w, &at, part, &count);
+    if (rc == CARET_OK && part->to >= count)
+        return CARET_NONE;
+    return rc == CARET_OK ? caret__walk_note(w->v, &at) : rc;
+}
 
 /* One leaf, which may change meanwhile: CARET_NONE, to be looked at again. */
 static int look(struct through *w, struct caret__part *part)
 {
     struct caret__range bounds;
     struct caret__at at;
-    bool found;
-    int rc = caret__seek_range(w->v, w->from, w->from_len, &at, &bounds);
+    unsigned count;
 
+    if (w->first)
+        return look_short(w, part);
+    int rc = caret__seek_range(w->v, w->from, w->from_len, &at, &bounds);
     if (rc != CARET_OK)
         return rc;
     w->last = bounds.upper_len == 0 ||
               caret__bytes_compare(bounds.upper, bounds.upper_len, w->span->hi, w->span->hi_len) >= 0;
-    if (w->copy != NULL)
-        caret__racy_copy(w->copy, at.page, CARET__PAGE_SIZE);
-    const struct caret__page *p = w->copy != NULL ? w->copy : at.page;
-    unsigned to = w->last ? caret__page_find(p, w->span->hi, w->span->hi_len, &found) : caret__page_count(p);
-    bool sane = w->copy == NULL || caret__page_sane(p, at.pgno, 0);
-    CARET_FAULT("subtree_looked"); /* a page that changes here is looked at again */
-    if (!caret__at_valid(w->v, &at))
-        return CARET_NONE;
-    if (!sane)
-        return caret__corrupt_page(w->v->pg, at.pgno, "damaged");
-    *part = (struct caret__part){w->copy, at, at.pos, to > at.pos ? to : at.pos};
+    rc = look_into(w, &at, part, &count);
+    if (rc != CARET_OK)
+        return rc;
     memcpy(w->from, bounds.upper, bounds.upper_len);
     w->from_len = bounds.upper_len;
     return caret__walk_note(w->v, &at);
@@ -383,6 +414,7 @@ int caret__each_leaf(caret_session *s, const struct caret__span *span, bool loca
     w.v = local ? &locals : &s->global;
     w.span = span;
     w.copy = NULL;
+    w.first = true;
     memcpy(w.from, span->lo, w.from_len = span->lo_len);
     return copies ? go_copying(&w, each, arg) : go(&w, each, arg);
 }

@@ -30,7 +30,8 @@ int caret__children_told(const struct caret__span *span, caret_node_buf *node, s
 /*
  * Through the leaves of a span of keys, one descent each:
  *
- *   1  find the leaf that has the first key that is left, and the bound where it ends
+ *   1  find the leaf that has the first key that is left, and the bound where it ends; of the first leaf the bound is
+ *      looked for only if it has no entry after the span
  *   2  which of its entries are in the span?  Copy the page, if its entries will be looked at
  *   3  is the leaf what it was?  Then it is noted as read, and what was counted or copied is true
  *   4  go on at the bound

@@ -96,6 +96,38 @@ case("ranks in a large set that are asked for in a pipeline are counted as singl
     for k, i in ipairs(ask) do is(ranks[k], at["m" .. i] or resp.null) end
 end)
 
+-- What a pipeline says of all members' ranks, in an order that is not theirs, is where they are.
+local function ranks_are_right(c)
+    local all = c("ZRANGE", "z", "0", "-1")
+    local bytes, asked = {}, {}
+    for i = 1, #all do
+        asked[i] = (i * 7919) % #all + 1 -- 7919 is a prime
+        bytes[i] = resp.encode("ZRANK", "z", all[asked[i]])
+    end
+    c:send(table.concat(bytes))
+    for i = 1, #all do is(c:read(), asked[i] - 1) end
+end
+
+-- Of 30,000 members the counts have two levels, of 10,000 one.
+for _, members in ipairs({10000, 30000}) do
+    case("ranks asked for in a pipeline follow what is added to " .. members .. " and removed", function(c)
+        for from = 1, members, 2000 do
+            local add = {"ZADD", "z"}
+            for i = from, from + 1999 do
+                add[#add + 1] = tostring(i)
+                add[#add + 1] = "m" .. i
+            end
+            c(unpack(add))
+        end
+        ranks_are_right(c)
+        for i = 1, 400 do c("ZREM", "z", "m" .. i) end -- of one level the first part has none then
+        ranks_are_right(c)
+        for i = 1, 900 do c("ZADD", "z", tostring(5000 + i / 1000), "new" .. i) end
+        for i = 1, 200 do c("ZADD", "z", tostring(-i), "m" .. i) end
+        ranks_are_right(c)
+    end)
+end
+
 case("two that push in pipelines lose nothing", function(c)
     local other, bytes = check.connect(), ("RPUSH l x\r\n"):rep(2000)
     bytes = bytes:gsub("RPUSH l x\r\n", "*3\r\n$5\r\nRPUSH\r\n$1\r\nl\r\n$1\r\nx\r\n")

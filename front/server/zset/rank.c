@@ -14,7 +14,8 @@
  *
  * So a level takes one descent and some instructions a part, none of which makes a key (caret_values_in), and the
  * entries of the last part are counted by leaves (caret_count_in).  What a transaction has changed is gone through node
- * by node.
+ * by node.  Where ranks of several entries are asked for, the highest level is walked through once for all of them, in
+ * the order of the index: it has as many parts as two ranks pass over there.
  *
  * The counts are made by the first command that needs them, if the set has more than ALL_MAX members, or for an n-th
  * entry that is more than STEPS from both ends, and kept by every change: a part that becomes twice as large is parted,
@@ -32,7 +33,16 @@
 #include "server/keys/little.h"
 #include "server/zset/zset.h"
 
-enum { ALL_MAX = 512, STEPS = 192, BASE = 128, FAN = 64, PARTS_MAX = 100000, STATE = 13, FROM = 4 };
+enum {
+    ALL_MAX = 512,
+    STEPS = 192,
+    BASE = 128,
+    FAN = 64,
+    PARTS_MAX = 100000,
+    STATE = 13,
+    FROM = 4,
+    TOGETHER = 4
+};
 
 static bool counted(const struct serve__key *k)
 {
@@ -371,10 +381,19 @@ int serve__zrank_changed(struct serve__call *q, struct serve__key *k, struct ser
 
 /* Counts of parts in a row. */
 struct passing {
-    uint64_t left; /* an entry is looked for that has so many before it; UINT64_MAX: to the end of the row */
+    uint64_t left;       /* an entry is looked for that has so many before it */
     uint64_t sum, count; /* of those that were passed; of the last one */
     bool wrong;
 };
+
+/* To the end of the row. */
+static int pass_all(void *arg, caret_slice value)
+{
+    struct passing *p = arg;
+    p->sum += p->count;
+    p->wrong |= read_count(value, &p->count) != CARET_OK;
+    return CARET_OK;
+}
 
 static int pass_one(void *arg, caret_slice value)
 {
@@ -394,7 +413,7 @@ static int pass_parts(struct serve__call *q, const caret_node_buf *top, unsigned
     c->count = 0;
     int rc = caret_node_child_int(&p->node.node, sizeof p->node, &top->node, level);
     if (rc == CARET_OK)
-        rc = caret_values_in(q->s, &p->node.node, &from, entry, 0, pass_one, c);
+        rc = caret_values_in(q->s, &p->node.node, &from, entry, 0, entry != NULL ? pass_all : pass_one, c);
     if (rc == CARET_NONE || (rc == CARET_OK && c->wrong))
         return CARET_E_CORRUPT;
     return rc == CARET_OK ? read_from(p) : rc;
@@ -415,20 +434,122 @@ static int entries_before(struct serve__call *q, const struct serve__key *k, car
     return rc;
 }
 
+/* How many entries are before this one, which is in the part p of the level after `level`, `before` of all those before
+ * that; without levels: in all. */
+static int rank_within(struct serve__call *q, const struct serve__key *k, const caret_node_buf *top,
+                       unsigned level, struct serve__zpart *p, uint64_t before, caret_slice entry,
+                       uint64_t *rank)
+{
+    struct passing c = {.sum = before};
+    int rc = CARET_OK;
+    for (; rc == CARET_OK && level > 0; level--)
+        rc = pass_parts(q, top, level, p, &entry, &c);
+    *rank = c.sum;
+    return rc == CARET_OK ? entries_before(q, k, (caret_slice){p->from, p->len}, entry, rank) : rc;
+}
+
 int serve__zrank(struct serve__call *q, struct serve__key *k, caret_slice entry, uint64_t *rank)
 {
     struct serve__zpart p;
-    struct passing c = {.left = UINT64_MAX};
     caret_node_buf top;
-    int rc = CARET_OK;
     p.len = 0;
-    if (!counted(k) && k->count > ALL_MAX && (rc = make_counts(q, k)) != CARET_OK)
+    if (!counted(k) && k->count > ALL_MAX) {
+        int rc = make_counts(q, k);
+        if (rc != CARET_OK)
+            return rc;
+    }
+    int rc = top_node(k, &top);
+    return rc == CARET_OK ? rank_within(q, k, &top, counted(k) ? levels(k) : 0, &p, 0, entry, rank) : rc;
+}
+
+/* A walk through the parts of the highest level: where it is, and the part after that, of which only the node is
+ * known. */
+struct high {
+    struct serve__zpart at;
+    caret_node_buf next, entry;
+    uint64_t next_count, before; /* before: entries of the parts before it */
+    bool last;                   /* there is no next one */
+};
+
+static int read_next(struct serve__call *q, struct high *h)
+{
+    caret_slice value;
+    int rc = caret_next_get(q->s, &h->next.node, &value);
+    h->last = rc == CARET_NONE;
+    return rc == CARET_OK ? read_count(value, &h->next_count) : h->last ? CARET_OK : rc;
+}
+
+static int begin_high(struct serve__call *q, const struct serve__key *k, const caret_node_buf *top,
+                      struct high *h)
+{
+    caret_slice value;
+    h->at.len = 0;
+    h->before = 0;
+    int rc = part_node(top, &h->next, levels(k), (caret_slice){"", 0});
+    if (rc == CARET_OK)
+        rc = caret_node_copy(&h->entry.node, sizeof h->entry, &h->next.node);
+    if (rc == CARET_OK)
+        rc = caret_get(q->s, &h->next.node, &value);
+    if (rc == CARET_OK)
+        rc = read_count(value, &h->at.count);
+    if (rc == CARET_NONE)
+        return CARET_E_CORRUPT;
+    return rc == CARET_OK ? read_next(q, h) : rc;
+}
+
+/* To the part where the entry is, which is not before that of the last call. */
+static int go_high(struct serve__call *q, struct high *h, caret_slice entry)
+{
+    bool moved = false;
+    int rc = caret_node_set_last(&h->entry.node, entry.data, entry.len);
+    for (; rc == CARET_OK && !h->last && caret_node_compare(&h->next.node, &h->entry.node) <= 0;
+         moved = true) {
+        h->before += h->at.count;
+        h->at.count = h->next_count;
+        rc = caret_node_copy(&h->at.node.node, sizeof h->at.node, &h->next.node);
+        if (rc == CARET_OK)
+            rc = read_next(q, h);
+    }
+    return rc == CARET_OK && moved ? read_from(&h->at) : rc;
+}
+
+static int by_entry(const void *a, const void *b)
+{
+    const caret_slice x = (*(const struct serve__zasked *const *)a)->entry;
+    const caret_slice y = (*(const struct serve__zasked *const *)b)->entry;
+    int order = memcmp(x.data, y.data, x.len < y.len ? x.len : y.len);
+    return order != 0 ? order : (x.len > y.len) - (x.len < y.len);
+}
+
+/* The counts are there. */
+static int ranks_in_order(struct serve__call *q, const struct serve__key *k, struct serve__zasked **asked,
+                          unsigned n)
+{
+    struct serve__zpart p;
+    caret_node_buf top;
+    struct high h;
+    int rc = top_node(k, &top);
+    if (rc == CARET_OK)
+        rc = begin_high(q, k, &top, &h);
+    for (unsigned i = 0; rc == CARET_OK && i < n; i++) {
+        rc = go_high(q, &h, asked[i]->entry);
+        memcpy(p.from, h.at.from, p.len = h.at.len);
+        if (rc == CARET_OK)
+            rc = rank_within(q, k, &top, levels(k) - 1, &p, h.before, asked[i]->entry, &asked[i]->rank);
+    }
+    return rc;
+}
+
+int serve__zranks(struct serve__call *q, struct serve__key *k, struct serve__zasked **asked, unsigned n)
+{
+    unsigned i = 0;
+    int rc = CARET_OK;
+    for (; rc == CARET_OK && i < n && (!counted(k) || n < TOGETHER); i++)
+        rc = serve__zrank(q, k, asked[i]->entry, &asked[i]->rank); /* the first one makes the counts */
+    if (i == n || rc != CARET_OK)
         return rc;
-    rc = top_node(k, &top);
-    for (unsigned level = counted(k) ? levels(k) : 0; rc == CARET_OK && level > 0; level--)
-        rc = pass_parts(q, &top, level, &p, &entry, &c);
-    *rank = c.sum;
-    return rc == CARET_OK ? entries_before(q, k, (caret_slice){p.from, p.len}, entry, rank) : rc;
+    qsort(asked + i, n - i, sizeof *asked, by_entry);
+    return ranks_in_order(q, k, asked + i, n - i);
 }
 
 /* By steps from the nearer end. */

@@ -14,8 +14,7 @@ struct ranks {
     struct serve__call q; /* first: it is what the transaction is given */
     const struct serve__row_of *row;
     struct serve__key k;
-    caret_slice entry[ROW]; /* no data: there is no such member */
-    uint64_t rank[ROW];
+    struct serve__zasked asked[ROW]; /* an entry without data: there is no such member */
     char text[ROW][SERVE__ZENTRY_MAX];
 };
 
@@ -35,44 +34,44 @@ static int find_entries(struct ranks *r)
     }
     int rc = caret_get_many(r->q.s, nodes, r->row->n, values);
     for (unsigned i = 0; rc == CARET_OK && i < r->row->n; i++) {
-        r->entry[i] = (caret_slice){NULL, 0};
+        r->asked[i].entry = (caret_slice){NULL, 0};
         if (values[i].data == NULL)
             continue;
         if (!serve__zscore_read(values[i], &score))
             return CARET_E_CORRUPT;
-        r->entry[i] = (caret_slice){r->text[i], serve__zentry(r->text[i], score, r->row->argv[i][2])};
+        r->asked[i].entry = (caret_slice){r->text[i], serve__zentry(r->text[i], score, r->row->argv[i][2])};
     }
     return rc;
 }
 
-static int ask_for_entries(struct ranks *r)
+/* The entries that there are; *n: how many.  They are brought near. */
+static int ask_for_entries(struct ranks *r, struct serve__zasked **asked, unsigned *n)
 {
-    caret_node_buf *n = r->q.w->nodes;
+    caret_node_buf *node = r->q.w->nodes;
     caret_node *nodes[ROW];
-    unsigned found = 0;
     int rc = CARET_OK;
+    *n = 0;
     for (unsigned i = 0; rc == CARET_OK && i < r->row->n; i++) {
-        if (r->entry[i].data == NULL)
+        if (r->asked[i].entry.data == NULL)
             continue;
-        rc = serve__zentry_node(&r->k, &n[found], r->entry[i]);
-        nodes[found] = &n[found].node;
-        found++;
+        rc = serve__zentry_node(&r->k, &node[*n], r->asked[i].entry);
+        nodes[*n] = &node[*n].node;
+        asked[(*n)++] = &r->asked[i];
     }
-    return rc == CARET_OK ? caret_prefetch(r->q.s, nodes, found) : rc;
+    return rc == CARET_OK ? caret_prefetch(r->q.s, nodes, *n) : rc;
 }
 
 static int find_ranks(struct serve__call *q)
 {
     struct ranks *r = (struct ranks *)q;
+    struct serve__zasked *asked[ROW];
+    unsigned n;
     int rc = serve__key_open(q, &r->k, q->argv[1], SERVE__ZSET);
     if (rc == CARET_OK)
         rc = find_entries(r);
     if (rc == CARET_OK)
-        rc = ask_for_entries(r);
-    for (unsigned i = 0; rc == CARET_OK && i < r->row->n; i++)
-        if (r->entry[i].data != NULL)
-            rc = serve__zrank(q, &r->k, r->entry[i], &r->rank[i]);
-    return rc;
+        rc = ask_for_entries(r, asked, &n);
+    return rc == CARET_OK ? serve__zranks(q, &r->k, asked, n) : rc;
 }
 
 int serve__zrank_row(struct serve__call *q)
@@ -86,10 +85,10 @@ int serve__zrank_row(struct serve__call *q)
     bool reverse = q->cmd->run == serve__cmd_zrevrank;
     for (unsigned i = 0; i < r.row->n; i++) {
         serve__key_looked(q, true);
-        if (r.entry[i].data == NULL)
+        if (r.asked[i].entry.data == NULL)
             serve__null(q);
         else
-            serve__integer(q, (int64_t)(reverse ? r.k.count - 1 - r.rank[i] : r.rank[i]));
+            serve__integer(q, (int64_t)(reverse ? r.k.count - 1 - r.asked[i].rank : r.asked[i].rank));
     }
     return CARET_OK;
 }

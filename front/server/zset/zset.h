@@ -97,6 +97,12 @@ int serve__zwalk_skip(struct serve__call *q, struct serve__zwalk *w, uint64_t n)
 
 /* How many entries are before this one, which need not be there. */
 int serve__zrank(struct serve__call *q, struct serve__key *k, caret_slice entry, uint64_t *rank);
+/* The same of n entries.  The array is put in another order. */
+struct serve__zasked {
+    caret_slice entry;
+    uint64_t rank;
+};
+int serve__zranks(struct serve__call *q, struct serve__key *k, struct serve__zasked **asked, unsigned n);
 /* To the entry that has `rank` others before it. */
 int serve__zrank_seek(struct serve__call *q, struct serve__key *k, struct serve__zwalk *w, bool back,
                       uint64_t rank);
