@@ -144,13 +144,21 @@ static unsigned draw_one(struct caret__draw *d, unsigned lo, unsigned n, unsigne
     return i < n ? lo + i : UINT_MAX;
 }
 
-static unsigned draw_child(const struct caret__at *at, struct caret__draw *d)
+/* How many children of a page are in the range, and the first of them. */
+static unsigned children_of(const struct caret__at *at, const struct caret__draw *d, unsigned *lo)
 {
     bool found;
-    unsigned lo = caret__page_child_index(at->page, d->from, d->len);
     unsigned hi = caret__page_find(at->page, d->to, d->len, &found); /* what begins with `to` is outside */
 
-    return draw_one(d, lo, hi >= lo ? hi - lo + 1 : 0, INNER_MOST);
+    *lo = caret__page_child_index(at->page, d->from, d->len);
+    return hi >= *lo ? hi - *lo + 1 : 0;
+}
+
+static unsigned draw_child(const struct caret__at *at, struct caret__draw *d)
+{
+    unsigned lo, n = children_of(at, d, &lo);
+
+    return draw_one(d, lo, n, INNER_MOST);
 }
 
 static void draw_entry(struct caret__at *at, struct caret__draw *d)
@@ -267,6 +275,85 @@ static inline __attribute__((always_inline)) int go_down(struct caret__view *v, 
                : CARET_RESTART;
 }
 
+/*
+ * Where a tree was larger once, or a page was split lately, pages near the root have few children, and most of what is
+ * drawn by draw_one() would be in vain.  So as long as a level has few pages in the range all of their children are
+ * counted, and one of these is drawn, each as likely.  A count that is torn is that of a page which is not the same any
+ * more; it is noticed if the child is one of that page's.
+ */
+#define FEW 4u /* arbitrary: a level of more costs more than it saves, in a tree that has only grown */
+
+struct level {
+    unsigned n, children;
+    unsigned lo[FEW], count[FEW]; /* of the children in the range, all of them `children` */
+    struct caret__at at[FEW];
+};
+
+static void count_children(struct level *l, const struct caret__draw *d)
+{
+    l->children = 0;
+    for (unsigned i = 0; i < l->n; i++)
+        l->children += l->count[i] = children_of(&l->at[i], d, &l->lo[i]);
+}
+
+/* Step 3. */
+static int load_child(struct caret__view *v, const struct caret__at *at, unsigned i, struct caret__at *below,
+                      unsigned tries)
+{
+    int err = CARET_RESTART;
+    uint32_t child = caret__page_child(at->page, i);
+
+    if (caret__unlikely(!child_ok(v->pg, child)))
+        return caret__at_valid(v, at)
+                   ? caret__corrupt_page(v->pg, at->pgno, "child page number is out of range")
+                   : CARET_RESTART;
+    bool ok = load_page(v, child, below, &err, tries, false);
+    if (!caret__at_valid(v, at))
+        return CARET_RESTART;
+    return ok ? CARET_OK : err == CARET_OK ? CARET_RESTART : err;
+}
+
+/* The pages below those of a level; there are FEW at most. */
+static int load_level(struct caret__view *v, const struct level *l, struct level *below, unsigned tries)
+{
+    int rc = CARET_OK;
+
+    below->n = 0;
+    for (unsigned i = 0; i < l->n; i++)
+        for (unsigned k = 0; rc == CARET_OK && k < l->count[i]; k++)
+            rc = load_child(v, &l->at[i], l->lo[i] + k, &below->at[below->n++], tries);
+    return rc;
+}
+
+/* From the root to a page below the levels that have few pages; it stays at the root of a tree that has no levels. */
+static int draw_top(struct caret__view *v, struct caret__draw *d, struct caret__at *at, unsigned tries)
+{
+    struct level levels[2], *l = &levels[0], *below = &levels[1];
+    unsigned i = 0, k = 0;
+    int rc = CARET_OK;
+
+    if (caret__racy8(&at->page->type) != CARET__PAGE_INNER)
+        return CARET_OK;
+    l->n = 1;
+    l->at[0] = *at;
+    count_children(l, d);
+    for (unsigned level = caret__racy8(&at->page->level); level > 1 && l->children <= FEW; level--) {
+        struct level *swap = below;
+        rc = load_level(v, l, below, tries);
+        if (rc != CARET_OK)
+            return rc;
+        below = l;
+        l = swap;
+        count_children(l, d);
+    }
+    if (l->children == 0) /* of pages that are being changed, or damaged: go_down() says which */
+        return CARET_OK;
+    for (k = l->children > 1 ? caret__rand_below(d->r, l->children) : 0; k >= l->count[i]; i++)
+        k -= l->count[i];
+    d->branched = l->children > 1;
+    return load_child(v, &l->at[i], l->lo[i] + k, at, tries);
+}
+
 /* One descent; CARET_RESTART: start again; CARET_NONE: a stopped writer is in the way.
  * past: through the state of caret__past_begin(). */
 static inline int descend(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
@@ -286,6 +373,11 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
         return CARET_RESTART;
     if (!loaded)
         return err == CARET_OK ? CARET_RESTART : err;
+    if (b != NULL && b->draw != NULL && !past) {
+        err = draw_top(v, b->draw, at, tries);
+        if (err != CARET_OK)
+            return err;
+    }
     return go_down(v, key, len, at, b, tries, past);
 }
 
