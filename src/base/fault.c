@@ -19,6 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/rand.h"
+
 static _Atomic(struct caret__fault_place *) last_listed;
 static _Atomic uint64_t all_hits;
 
@@ -129,16 +131,14 @@ void caret__fault_doze_at(unsigned long odds)
 /* Of this thread and process: a forked child does not sleep where its parent does. */
 static uint64_t draw(void)
 {
-    static _Thread_local uint64_t state;
+    static _Thread_local struct caret__rand rand;
     static _Thread_local pid_t owner;
 
     if (owner != getpid()) {
         owner = getpid();
-        state = ((uint64_t)owner << 32 ^ (uint64_t)(uintptr_t)&state) | 1;
+        caret__rand_seed(&rand, (uint64_t)owner << 32 ^ (uint64_t)(uintptr_t)&rand);
     }
-    state ^= state << 13; /* Marsaglia's xorshift */
-    state ^= state >> 7;
-    return state ^= state << 17;
+    return caret__rand_next(&rand);
 }
 
 void caret__fault_doze(void)

@@ -534,13 +534,14 @@ static void a_kill_at_any_instruction_is_recovered(void **state)
 
 static const struct scenario settle = {"repair", SETTLE, 1, true};
 
-/* One dies at instruction `at`, stepped by its own trace; the repairer is attached before, as opening repairs.  Again,
- * if it took another way there. */
+/* One dies at instruction `at`, stepped by its own trace; the repairer is attached before, as opening repairs.  If it
+ * took another way there, and was not in half a commit, at those that lie beside: at + 1, at - 1, at + 2, ... */
 static pid_t die_at(const struct scenario *sc, unsigned at)
 {
-    for (unsigned tries = 0; tries < SOME; tries++) {
+    for (unsigned tries = 0; tries < 2 * SOME; tries++) {
+        unsigned beside = (tries + 1) / 2;
         pid_t repairer = start_stepped(&settle);
-        if (step_and_kill(sc, at).half)
+        if (step_and_kill(sc, tries % 2 ? at + beside : at - beside).half)
             return repairer;
         kill_stepped(repairer);
         go_on_working();
