@@ -10,6 +10,7 @@
 #define CARET_BASE_CRC32C_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -29,23 +30,64 @@ static inline uint32_t caret__crc32c(uint32_t seed, const void *p, size_t n)
 /* The form that uses instructions for it; only for processors that were found to have them. */
 caret__crc32c_fn caret__crc32c_hardware;
 
-/* The same in line, for a few words: a record, a name.  On x86-64 the call would take as long as the instructions. */
-static inline uint32_t caret__crc32c_short(uint32_t seed, const void *p, size_t n)
+#if defined(__x86_64__)
+/* May the instructions be used in line?  Not for much: then the three lanes of the call are quicker. */
+static inline bool caret__crc32c_in_line(size_t n)
+{
+    return __builtin_expect(atomic_load_explicit(&caret__crc32c_chosen, memory_order_relaxed) ==
+                                    caret__crc32c_hardware &&
+                                n <= CARET__CRC_SHORT,
+                            1);
+}
+
+/* The last bytes, fewer than eight, in three steps at most.  c: complemented. */
+static inline uint32_t caret__crc32c_tail(uint32_t c, const uint8_t *at, size_t n)
+{
+    uint32_t four;
+    uint16_t two;
+
+    if (n & 4) {
+        memcpy(&four, at, 4);
+        __asm__("crc32l %1, %0" : "+r"(c) : "rm"(four));
+        at += 4;
+    }
+    if (n & 2) {
+        memcpy(&two, at, 2);
+        __asm__("crc32w %1, %0" : "+r"(c) : "rm"(two));
+        at += 2;
+    }
+    if (n & 1)
+        __asm__("crc32b %1, %0" : "+r"(c) : "rm"(*at));
+    return c;
+}
+#endif
+
+/* The same in line, for a few words: a record; n is a multiple of 8.  On x86-64 the call would take as long as the
+ * instructions. */
+static inline uint32_t caret__crc32c_words(uint32_t seed, const void *p, size_t n)
 {
 #if defined(__x86_64__)
-    if (__builtin_expect(atomic_load_explicit(&caret__crc32c_chosen, memory_order_relaxed) ==
-                                 caret__crc32c_hardware &&
-                             n <= CARET__CRC_SHORT,
-                         1)) {
+    if (caret__crc32c_in_line(n)) {
         const uint8_t *at = p;
         uint64_t c = (uint32_t)~seed, word;
         for (; n >= 8; n -= 8, at += 8) {
             memcpy(&word, at, 8);
             __asm__("crc32q %1, %0" : "+r"(c) : "rm"(word));
         }
-        for (; n > 0; n--, at++)
-            __asm__("crc32b %1, %0" : "+r"(c) : "rm"(*at));
         return ~(uint32_t)c;
+    }
+#endif
+    return caret__crc32c(seed, p, n);
+}
+
+/* The same of any short length: a name. */
+static inline uint32_t caret__crc32c_short(uint32_t seed, const void *p, size_t n)
+{
+#if defined(__x86_64__)
+    if (caret__crc32c_in_line(n)) {
+        size_t words = n & ~(size_t)7;
+        uint32_t c = caret__crc32c_words(seed, p, words);
+        return ~caret__crc32c_tail(~c, (const uint8_t *)p + words, n - words);
     }
 #endif
     return caret__crc32c(seed, p, n);

@@ -21,12 +21,12 @@ uint64_t caret__chain_start(uint32_t generation)
 
 uint32_t caret__record_crc(const uint8_t *rec, uint32_t size)
 {
-    return caret__crc32c_short(0, rec, size - CARET__REC_TAIL);
+    return caret__crc32c_words(0, rec, size - CARET__REC_TAIL);
 }
 
 uint64_t caret__record_trailer(uint64_t seed, uint32_t crc, uint32_t size)
 {
-    return caret__crc32c_short(crc, &seed, sizeof seed) | (uint64_t)(size ^ CARET__TRAILER_MARK) << 32;
+    return caret__crc32c_words(crc, &seed, sizeof seed) | (uint64_t)(size ^ CARET__TRAILER_MARK) << 32;
 }
 
 uint32_t caret__record_verify(uint64_t seed, const uint8_t *rec, size_t avail)
