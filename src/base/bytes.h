@@ -122,6 +122,19 @@ static inline void caret__copy_short(void *dst, const void *src, size_t n)
     }
 }
 
+/* memcmp(a, b, n) == 0 of what is mostly short: a node's key. */
+static inline bool caret__same_short(const void *a, const void *b, size_t n)
+{
+    const uint8_t *p = a, *q = b;
+
+    if (n < 8 || n > 32)
+        return memcmp(a, b, n) == 0;
+    uint64_t differ = caret__le64(p + n - 8) ^ caret__le64(q + n - 8);
+    for (size_t i = 0; i + 8 < n; i += 8)
+        differ |= caret__le64(p + i) ^ caret__le64(q + i);
+    return differ == 0;
+}
+
 /* memcmp order with the shorter prefix first: the order of encoded keys. */
 static inline int caret__bytes_compare(const void *a, size_t an, const void *b, size_t bn)
 {

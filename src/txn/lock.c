@@ -185,7 +185,7 @@ static void compact(struct caret__lock_table *t, struct caret__locker *me)
 }
 
 /* Newest record of a cell that this session holds, NULL = it doesn't. */
-static struct caret__held *newest(struct caret__lock_table *t, struct caret__locker *me, uint32_t cell)
+static inline struct caret__held *newest(struct caret__lock_table *t, struct caret__locker *me, uint32_t cell)
 {
     const struct caret__lock_cell *c = &t->cells[cell];
 
@@ -615,11 +615,11 @@ int caret__lock_take_all(struct caret__engine *e, struct caret__locker *me, cons
 
 /* A name that is in the table and that nobody holds, as most are when they are asked for: true, it was taken. */
 static inline bool take_idle(struct caret__engine *e, struct caret__locker *me, const uint8_t *key,
-                             size_t len, uint32_t hash, uint64_t now)
+                             size_t len, uint64_t now)
 {
     CARET__HELD(&e->sh->lock_mutex);
     struct caret__lock_table *t = caret__lt(e);
-    uint32_t cell = caret__lt_find(t, key, len, hash);
+    uint32_t cell = caret__lt_find_at(t, me->last, key, len);
 
     if (cell == 0 || caret__lt_count(&t->cells[cell]) != 0 || me->ncarried != 0 || me->dead != 0 ||
         caret__lt_blocked(t, cell, me->id))
@@ -638,11 +638,10 @@ int caret__lock_take(struct caret__engine *e, struct caret__locker *me, const ui
 
     if (caret__unlikely(len == 0 || len > CARET__KEY_MAX))
         return caret__lock_take_all(e, me, &key, &len, 1, timeout_ns); /* it says what is wrong */
-    uint32_t hash = caret__lt_hash(key, len);
     r = reserve_records(me, 1);
     if (caret__unlikely(r != CARET_OK) || caret__unlikely((r = enter(e)) != CARET_OK))
         return r;
-    if (caret__unlikely(!take_idle(e, me, key, len, hash, rq.now)))
+    if (caret__unlikely(!take_idle(e, me, key, len, rq.now)))
         return take_entered(e, me, &rq, timeout_ns);
     leave(e);
     return CARET_OK;
@@ -665,14 +664,13 @@ int caret__lock_release(struct caret__engine *e, struct caret__locker *me, const
 
     if (caret__unlikely(r != CARET_OK))
         return r;
-    uint32_t cell =
-        me->n != 0 ? me->held[me->n - 1].cell : 0; /* most often it is the one that was taken last */
-    if (cell == 0 || !caret__lt_held_by(&t->cells[cell], me->id) || !caret__lt_is(t, cell, key, len))
-        cell = caret__lt_find(t, key, len, caret__lt_hash(key, len));
+    uint32_t taken_last = me->n != 0 ? me->held[me->n - 1].cell : 0;
+    uint32_t cell = caret__lt_find_at(t, taken_last, key, len);
     h = newest(t, me, cell);
     if (caret__likely(h != NULL)) {
         unrecord(t, me, h);
         wake = caret__lt_let_go(t, cell, 1);
+        me->last = cell;
     }
     leave_waking(e, wake);
     return caret__likely(h != NULL) ? CARET_OK : not_locked(key, len);

@@ -47,6 +47,7 @@ struct caret__locker {
     uint32_t dead; /* of them with count 0 */
     uint32_t ncarried;
     uint32_t carried_cap;
+    uint32_t last; /* cell of the name let go last; by now perhaps of another, or none */
     uint64_t level;
     uint64_t carried_mark; /* mark of the transaction that carries */
     struct caret__held *held;

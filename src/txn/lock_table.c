@@ -85,9 +85,9 @@ bool caret__lt_valid(const uint8_t *key, size_t len)
     return caret__key_valid(plain, len);
 }
 
-static bool same_rest(const struct caret__lock_table *t, const struct caret__lock_cell *c, const uint8_t *key,
-                      size_t len)
+bool caret__lt_is_rest(const struct caret__lock_table *t, uint32_t cell, const uint8_t *key, size_t len)
 {
+    const struct caret__lock_cell *c = &t->cells[cell];
     size_t done = CARET__LOCK_KEY_HEAD;
 
     while (done < len) {
@@ -99,14 +99,6 @@ static bool same_rest(const struct caret__lock_table *t, const struct caret__loc
         done += n;
     }
     return true;
-}
-
-bool caret__lt_is(const struct caret__lock_table *t, uint32_t cell, const uint8_t *key, size_t len)
-{
-    const struct caret__lock_cell *c = &t->cells[cell];
-
-    return c->len == len && memcmp(c->key, key, caret__min(len, CARET__LOCK_KEY_HEAD)) == 0 &&
-           (caret__likely(len <= CARET__LOCK_KEY_HEAD) || same_rest(t, c, key, len));
 }
 
 uint32_t caret__lt_find(struct caret__lock_table *t, const uint8_t *key, size_t len, uint32_t hash)

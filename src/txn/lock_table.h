@@ -51,8 +51,26 @@ size_t caret__lt_key(const struct caret__lock_table *t, uint32_t cell, uint8_t k
 /* Is it a key that a session can have asked for, of a global or of a local variable? */
 bool caret__lt_valid(const uint8_t *key, size_t len);
 
-/* Is the cell (not) the name of these bytes? */
-bool caret__lt_is(const struct caret__lock_table *t, uint32_t cell, const uint8_t *key, size_t len);
+/* Of a name that is longer than its first cell: is the rest of the bytes this? */
+bool caret__lt_is_rest(const struct caret__lock_table *t, uint32_t cell, const uint8_t *key, size_t len);
+
+/* Is the cell the name of these bytes? */
+static inline bool caret__lt_is(const struct caret__lock_table *t, uint32_t cell, const uint8_t *key,
+                                size_t len)
+{
+    const struct caret__lock_cell *c = &t->cells[cell];
+
+    return c->kind == CARET__CELL_NAME && c->len == len &&
+           caret__same_short(c->key, key, caret__min(len, CARET__LOCK_KEY_HEAD)) &&
+           (caret__likely(len <= CARET__LOCK_KEY_HEAD) || caret__lt_is_rest(t, cell, key, len));
+}
+
+/* Cell of a name that `guess` may be the cell of; 0 = not in the table. */
+static inline uint32_t caret__lt_find_at(struct caret__lock_table *t, uint32_t guess, const uint8_t *key,
+                                         size_t len)
+{
+    return caret__lt_is(t, guess, key, len) ? guess : caret__lt_find(t, key, len, caret__lt_hash(key, len));
+}
 
 /* Does a lock of another session exclude `owner` from the name? */
 bool caret__lt_blocked(struct caret__lock_table *t, uint32_t cell, uint64_t owner);

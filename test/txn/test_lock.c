@@ -338,6 +338,52 @@ static void a_blocked_name_does_not_leave_with_the_idle_ones(void **state)
     end_sessions(e, s, 2);
 }
 
+/* A name leaves the table, and the one above it: its cell, which is the second of the free ones, is returned. */
+static uint32_t let_leave(struct caret__engine *e, struct caret__locker s[2], const char *zwr)
+{
+    assert_int_equal(take(e, &s[0], zwr, 0), OK);
+    assert_int_equal(give(e, &s[0], zwr), OK);
+    const uint32_t cell = s[0].last;
+    for (unsigned i = 0; caret__lt(e)->cells[cell].kind != CARET__CELL_FREE; i++) {
+        char other[32];
+        snprintf(other, sizeof other, "^other%u", i);
+        assert_in_range(i, 0, CARET__LOCK_IDLE);
+        assert_int_equal(take(e, &s[1], other, 0), OK);
+        assert_int_equal(give(e, &s[1], other), OK);
+    }
+    assert_int_equal(s[0].last, cell);
+    return cell;
+}
+
+/* The cell of a name that left is one of another name by now, and then one that a long name goes on in, with the same
+ * bytes where the name had its own.  Its session still remembers it. */
+static void a_cell_that_serves_others_is_not_believed(void **state)
+{
+    static const char *const text = "^remembered(1)";
+    struct caret__engine *e = ((struct fixture *)*state)->e;
+    struct caret__locker s[2];
+    char longer[300];
+
+    caret__locker_init(e, &s[0]);
+    caret__locker_init(e, &s[1]);
+    assert_int_equal(take(e, &s[1], "^x", 0), OK);
+    /* ^x has 2 bytes, a string one before its own */
+    snprintf(longer, sizeof longer, "^x(\"%0*d%s\")", (int)(CARET__LOCK_KEY_MORE - 3), 0, "remembered");
+    for (int kind = CARET__CELL_NAME; kind <= CARET__CELL_MORE; kind++) {
+        const uint32_t cell = let_leave(e, s, text);
+        assert_int_equal(take(e, &s[1], kind == CARET__CELL_NAME ? "^membername(1)" : longer, 0), OK);
+        assert_int_equal(caret__lt(e)->cells[cell].kind, kind);
+        assert_int_equal(caret__lt(e)->cells[cell].len, name(text).len);
+        assert_int_equal(take(e, &s[0], text, 0), OK);
+        assert_int_equal(take(e, &s[1], text, 0), BLOCKED);
+        check_locks(e);
+        assert_int_equal(give(e, &s[0], text), OK);
+        assert_int_equal(caret__lock_release_all(e, &s[1]), OK);
+        assert_int_equal(take(e, &s[1], "^x", 0), OK);
+    }
+    end_sessions(e, s, 2);
+}
+
 /* ------------------------------------------------------------------ random operations and a model */
 
 #define SESSIONS 4
@@ -687,6 +733,7 @@ int main(void)
         cmocka_unit_test(a_damaged_name_is_told_and_goes_with_a_repair),
         cmocka_unit_test(a_full_table_refuses_and_leaves_nothing_behind),
         cmocka_unit_test(a_blocked_name_does_not_leave_with_the_idle_ones),
+        cmocka_unit_test(a_cell_that_serves_others_is_not_believed),
         cmocka_unit_test(others_use_a_session_that_sleeps),
         cmocka_unit_test(a_ring_goes_through_each_wait_of_a_session),
         cmocka_unit_test(random_operations_agree_with_a_model),
