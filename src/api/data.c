@@ -539,6 +539,16 @@ static int not_strict(const uint8_t *old, size_t len)
                        caret__shown(&shown, old, len, 40, '\''));
 }
 
+/* a->result_int, the sum of old and a->by_int, as text. */
+static inline void format_sum(struct add *a, const char *old, size_t old_len)
+{
+    bool counts = a->by_int > 0 && a->by_int < 10 && a->result_int > a->by_int; /* old > 0 */
+
+    a->len = old_len;
+    if (!counts || !caret__digits_add(old, old_len, (unsigned)a->by_int, a->text))
+        a->len = caret__i64_format(a->result_int, a->text);
+}
+
 /* old + by as canonical text, a->text. */
 static int add_to(struct add *a, const uint8_t *old, size_t old_len)
 {
@@ -554,7 +564,7 @@ static int add_to(struct add *a, const uint8_t *old, size_t old_len)
     else
         small = a->is_int && caret__add_small(a->rules, text, old_len, a->by_int, &a->result_int);
     if (small)
-        a->len = caret__i64_format(a->result_int, a->text);
+        format_sum(a, text, old_len);
     else
         rc = add_decimals(a, old, old_len);
     return rc;

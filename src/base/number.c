@@ -176,6 +176,17 @@ size_t caret__i64_format(int64_t v, char *buf)
     return sign + n;
 }
 
+bool caret__digits_add(const char *old, size_t n, unsigned by, char *out)
+{
+    caret__copy_short(out, old, n);
+    for (size_t i = n; by != 0 && i-- > 0;) {
+        unsigned digit = (unsigned)(old[i] - '0') + by;
+        by = digit >= 10;
+        out[i] = (char)('0' + digit - 10 * by);
+    }
+    return by == 0;
+}
+
 bool caret__i64_parse(const char *s, size_t n, int64_t *out)
 {
     uint64_t u = 0;

@@ -24,6 +24,10 @@ bool caret__num_canonical(const char *s, size_t n);
 /* Decimal text of an integer, at most 20 bytes, not terminated; returns its length. */
 size_t caret__i64_format(int64_t v, char *buf);
 
+/* old + by as text, where old is what caret__i64_format() writes of a number above 0, and by 1 to 9: what changes are
+ * most often the last digits.  false: the sum has a digit more, and out, of n bytes, is of no use. */
+bool caret__digits_add(const char *old, size_t n, unsigned by, char *out);
+
 /* Exactly the texts that caret__i64_format() writes, over all of int64. */
 bool caret__i64_parse(const char *s, size_t n, int64_t *out);
 

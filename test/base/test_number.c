@@ -165,6 +165,29 @@ static void integers_format_and_parse_over_all_of_int64(void **state)
     }
 }
 
+static void a_digit_is_added_to_text(void **state)
+{
+    struct caret__rand r = seeded(__func__);
+    char old[32], want[32], have[32];
+
+    (void)state;
+    for (int i = 1; i < 100000; i++) {
+        int64_t v =
+            i < 2000 ? i : (int64_t)(((uint64_t)rand_int(&r) & INT64_MAX) >> caret__rand_below(&r, 60)) | 1;
+        size_t n = caret__i64_format(v, old);
+        size_t nines = caret__rand_below(&r, (uint32_t)n + 1);
+        memset(old + n - nines, '9', nines);
+        for (unsigned by = 1; by <= 9 && caret__i64_parse(old, n, &v) && v <= INT64_MAX - 9; by++) {
+            size_t as_long = caret__i64_format(v + by, want);
+            memset(have, '!', sizeof have);
+            assert_int_equal(caret__digits_add(old, n, by, have), as_long == n);
+            if (as_long == n)
+                assert_memory_equal(have, want, n);
+            assert_int_equal(have[n], '!');
+        }
+    }
+}
+
 static void integer_parse_refuses_all_other_texts(void **state)
 {
     static const char *const no[] = {"",
@@ -343,6 +366,7 @@ int main(void)
         cmocka_unit_test(canonical_numbers_are_exactly_those_of_the_data_model),
         cmocka_unit_test(canonical_agrees_with_a_regular_expression),
         cmocka_unit_test(integers_format_and_parse_over_all_of_int64),
+        cmocka_unit_test(a_digit_is_added_to_text),
         cmocka_unit_test(integer_parse_refuses_all_other_texts),
         cmocka_unit_test(doubles_print_canonically),
         cmocka_unit_test(doubles_read_back_the_same_and_no_shorter_text_does),
