@@ -2,6 +2,7 @@
 --
 -- Prints microseconds of CPU for each byte, of all files together: the first time, and after ten more.
 
+require("mumps.runtime.start").load() -- as each program begins
 local load_routine = require("mumps.runtime.load").load
 
 local function read(path)

@@ -20,6 +20,7 @@ local format, concat = string.format, table.concat
 
 local M = {}
 local MOST_SAVED = 24
+local MOST_LOCALS, MOST_SLOTS = 185, 230 -- of an entry: Lua has 200 and 250
 local HEAD = "local F,C,V,H,P,R,T,L,N,KD,pcall,type=..."
 
 -- ---- lines
@@ -130,20 +131,32 @@ end
 
 -- ---- what a label begins with
 
+-- How many NEWs an entry with these formals can keep in Lua's locals: each formal is five of them, a NEW is
+-- three, and two more slots while they are cleared.
+local function most_saved(formals)
+    local count = 0
+    for _ in pairs(formals) do
+        count = count + 1
+    end
+    return math.floor(math.min((MOST_LOCALS - 5 * count) / 3, (MOST_SLOTS - 5 * count) / 5))
+end
+
 -- Names of NEW commands at the beginning of lines n to last, after which commands begin at line, index.
+-- used: the formals.
 local function leading_news(ast, n, last, used)
-    local list = {}
+    local list, most = {}, most_saved(used)
     while n <= last do
         local line = ast.lines[n]
         if line.level ~= 0 then
             return list, n, 1
         end
         for i, cmd in ipairs(line.cmds) do
-            if cmd[1] ~= "NEW" or cmd.pc or #cmd[2] == 0 then
+            local full = #list >= MOST_SAVED or #list + #cmd[2] > most
+            if cmd[1] ~= "NEW" or cmd.pc or #cmd[2] == 0 or full then
                 return list, n, i
             end
             for _, arg in ipairs(cmd[2]) do
-                if arg[1] ~= "local" or used[arg[2]] or #list >= MOST_SAVED then
+                if arg[1] ~= "local" or used[arg[2]] then
                     return list, n, i
                 end
             end
@@ -183,7 +196,7 @@ end
 -- When an entry leaves the work to frames.slow: a container is shared, or that of an actual is also the one
 -- of another name which is saved here.
 local function unusual(k, n, count)
-    local out = each_name(count, "c#.s and " .. k:h("shared") .. "(c#)")
+    local out = each_name(count, "c#.s and " .. k:entry_h("shared") .. "(c#)")
     for i = 1, n do
         for j = 1, count do
             if count > 5 then
@@ -198,7 +211,7 @@ local function unusual(k, n, count)
 end
 
 local function too_many(k, label, at)
-    return format("%s(k,%s,%.0f)", k:h("too_many"), names.quote(label), at * 65536 + k.id)
+    return format("%s(k,%s,%.0f)", k:entry_h("too_many"), names.quote(label), at * 65536 + k.id)
 end
 
 -- An actual that is a slot is by reference: the formal takes its container, b#, until the end.
@@ -211,14 +224,15 @@ local function entry_head(k, label, formals, all, slots, at)
         k:line(nil, format("local %s=%s", list_of(n, "b#"),
             list_of(n, "type(a#)==\"table\" and a#.c")))
     end
-    k:line(nil, format("if %s then return %s(k,F.M%d,{%s},%d,n%s) end", unusual(k, n, #all), k:h("slow"), at,
+    k:line(nil, format("if %s then return %s(k,F.M%d,{%s},%d,n%s) end", unusual(k, n, #all),
+        k:entry_h("slow"), at,
         concat(slots, ","), n, n > 0 and "," .. args or ""))
 end
 
 local function entry_bind(k, n, count, slots)
     for i = 1, n do
         k:line(nil, format("if b%d then %s.c=b%d %s(b%d) else c%d.v,c%d.a=a%d,false end", i, slots[i], i,
-            k:h("share"), i,
+            k:entry_h("share"), i,
             i, i, i))
     end
     if count > n then
@@ -229,27 +243,28 @@ end
 local function entry_body(k, n, all, at, slots)
     local count = #all
     k:line(nil, format("local d=L.n+1 if d>L.limit then return %s(d,F.E%d,k,n%s) end local %s=%s",
-        k:h("too_deep"), at, n > 0 and "," .. list_of(n, "a#") or "",
+        k:entry_h("too_deep"), at, n > 0 and "," .. list_of(n, "a#") or "",
         list_of(count, "x#,y#"), list_of(count, "c#.v,c#.a")))
     entry_bind(k, n, count, slots)
     k:line(nil, "L.n=d KD[d]=k")
     k:line(nil, format("local top,t=N.top,T.t local ok,v,p=pcall(F.M%d) local e", at))
     k:line(nil, format("if not ok or N.top~=top or (v~=nil)~=(k==2) then v,e=%s(k,d,top,ok,v,p) end",
-        k:h("finish")))
+        k:entry_h("finish")))
 end
 
 local function entry_tail(k, n, all, slots)
-    local give, reuse = k:h("give_back"), k:h("reuse")
+    local leave = k:entry_h("leave")
     for i = 1, #all do
-        local by_reference = i <= n and format("if b%d then %s(%s.c) %s.c=c%d else", i, k:h("unshare"),
+        local by_reference = i <= n and format("if b%d then %s(%s.c) %s.c=c%d else", i, k:entry_h("unshare"),
             slots[i], slots[i],
             i) or ""
         k:line(nil, by_reference
-            .. format("if %s.c==c%d and not c%d.s then if c%d.a then %s(c%d.a) end c%d.v,c%d.a=x%d,y%d "
-            .. "else %s(%s,c%d,x%d,y%d) end", slots[i], i, i, i, reuse, i, i, i, i, i,
-            give, slots[i], i, i, i))
+            .. format("if %s.c==c%d and not (c%d.s or c%d.a) then c%d.v,c%d.a=x%d,y%d "
+                .. "else %s(%s,c%d,x%d,y%d) end",
+                slots[i], i, i, i, i, i, i, i, leave, slots[i], i, i, i))
     end
-    k:line(nil, format("L.n=d-1 if k==2 then T.t=t end if e then return %s(e) end return v", k:h("pass_on")))
+    k:line(nil, format("L.n=d-1 if k==2 then T.t=t end if e then return %s(e) end return v",
+        k:entry_h("pass_on")))
 end
 
 -- The entry of a label: formals, then NEWs.
@@ -268,7 +283,7 @@ local function emit_entry(k, label, formals, news, at)
     end
     if #all == 0 then
         k:line(nil, format("if n>0 then return %s end return %s(k,F.M%d,{},0,0)", too_many(k, label, at),
-            k:h("slow"), at))
+            k:entry_h("slow"), at))
     else
         entry_head(k, label, formals, all, slots, at)
         entry_body(k, #formals, all, at, slots)
@@ -283,7 +298,7 @@ local function emit_by_jump(k, formals, news, at)
     local out = {}
     for _, list in ipairs({formals, news}) do
         for _, name in ipairs(list) do
-            out[#out + 1] = format("%s(%s)", k:h("new"), k:slot(name))
+            out[#out + 1] = format("%s(%s)", k:entry_h("new"), k:slot(name))
         end
     end
     k:line(at, concat(out, " ") .. format(" return F.M%d()", at))

@@ -343,9 +343,10 @@ local is_sign = { [39] = true, [43] = true, [45] = true, [46] = true } -- ' + - 
 
 -- An operand after an operator.
 local function right(s, p)
-    if is_sign[byte(s, p)] then after_signs(s, p) end
-    local rule = begins[byte(s, p)]
-    if not rule then fail(byte(s, p) == 58 and "EXPR" or "RHMISSING", p) end
+    local b = byte(s, p)
+    if is_sign[b] then after_signs(s, p) end
+    local rule = begins[b]
+    if not rule then fail(b == 58 and "EXPR" or "RHMISSING", p) end
     return rule(s, p)
 end
 
@@ -416,9 +417,10 @@ function chain(s, p)
         local b = byte(s, p)
         local op = operators[b]
         if op then
-            local rule = begins[byte(s, p + 1)]
-            if not rule then fail(byte(s, p + 1) == 58 and "EXPR" or "RHMISSING", p + 1) end
-            if is_sign[byte(s, p + 1)] then after_signs(s, p + 1) end
+            b = byte(s, p + 1)
+            local rule = begins[b]
+            if not rule then fail(b == 58 and "EXPR" or "RHMISSING", p + 1) end
+            if is_sign[b] then after_signs(s, p + 1) end
             more, p = rule(s, p + 1)
             left = fold_binary { "bin", op, left, more }
         else

@@ -3,7 +3,7 @@
 -- FOR becomes a loop; QUIT without argument within it goes to the label after the loop, GOTO is a return.
 --
 --     do local s,t,l=<start>,<step>,<limit> X.c.v=s
---     if not beyond(s,t,l) then local turns=0 while true do <ask for signals now and then>
+--     if not beyond(s,t,l) then local u=0 while true do <ask for signals now and then: u counts turns>
 --     <rest> local v=X.c.v local n=add(v,t) if beyond(n,t,l) then X.c.v=plus(v) break end X.c.v=n end end
 --     end ::q1::
 --
@@ -113,8 +113,8 @@ end
 
 local function loop(k, ...)
     return concat {
-        "local turns=0 while true do turns=turns+1 ", told(k),
-        format("if turns==%d then turns=0 %s() end ", TURNS, k:h "heed"), concat { ... }, " end",
+        "local u=0 while true do u=u+1 ", told(k), "if u==", TURNS, " then u=0 ", k:h "heed", "() end ",
+        concat { ... }, " end",
     }
 end
 

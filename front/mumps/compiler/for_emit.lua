@@ -8,7 +8,9 @@ local value = expr.value
 local M = {}
 
 function M.number_of(k, node)
-    return format("%s(%s)", k:h("plus"), value(k, node))
+    local text, n = value(k, node), node[1] == "const" and node[2]
+    if type(n) == "number" and n % 1 == 0 then return text end
+    return format("%s(%s)", k:h("plus"), text)
 end
 
 -- The j-th of a list: start, step and limit.

@@ -31,7 +31,7 @@ M.quote = quote
 
 function M.chunk(id)
     return setmetatable({id = id, lines = {}, map = {}, ends = {}, consts = {}, n = 0, nest = 0, rests = 0,
-        loops = 0, functions = 0, f = false}, Chunk)
+        loops = 0, functions = 0, f = false, common = {}}, Chunk)
 end
 
 -- A constant object that is made when the chunk is loaded: {"pattern", text}, {"place", name, subs} and so
@@ -57,7 +57,7 @@ local function another()
     local f = free[n]
     if not f then
         return {name = "", up = {}, slots = {}, order = {}, values = {}, n = 0, lines = {}, map = {},
-            labels = 0, outer = false, params = "", last_line = false}
+            labels = 0, outer = false, params = "", last_line = false, common = 0}
     end
     free[n] = nil
     clear(f.up)
@@ -66,7 +66,7 @@ local function another()
     clear(f.values)
     clear(f.lines)
     clear(f.map)
-    f.n, f.labels, f.params, f.last_line = 0, 0, "", false
+    f.n, f.labels, f.params, f.last_line, f.common = 0, 0, "", false, 0
     return f
 end
 
@@ -111,14 +111,21 @@ function Chunk:line(m_line, text)
     f.lines[n], f.map[n] = text, m_line
 end
 
+-- The names that entries have in common stand in the first line.
+local function declare(common)
+    if #common == 0 then return "" end
+    return " local h_" .. concat(common, ",h_") .. "=H." .. concat(common, ",H.")
+end
+
 function Chunk:text()
+    self.lines[1] = self.lines[1] .. declare(self.common)
     return concat(self.lines, "\n") .. (self.functions > MOST_FUNCTIONS and " end)()" or "")
 end
 
 -- A name in the function at work for what is reached as `value`; or that, if it has too many.
 local function upvalue(f, name, value)
     local n = f.n + 1
-    if n > MOST then return value end
+    if n + f.common > MOST then return value end
     f.n, f.order[n], f.values[n] = n, name, value
     return name
 end
@@ -143,6 +150,20 @@ function Chunk:h(name)
     if known then return known end
     known = upvalue(f, "h_" .. name, "H." .. name)
     f.up[name] = known
+    return known
+end
+
+-- A function of the runtime that most entries call: a local of the whole chunk, if there are any.
+function Chunk:entry_h(name)
+    local f = self.f
+    if f.up[name] then return f.up[name] end
+    if f.n + f.common >= MOST then return "H." .. name end
+    local known = "h_" .. name
+    f.up[name], f.common = known, f.common + 1
+    local order = self.common
+    if not order[name] then
+        order[name], order[#order + 1] = true, name
+    end
     return known
 end
 

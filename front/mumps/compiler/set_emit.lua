@@ -5,7 +5,7 @@
 
 local expr = require "mumps.compiler.expr_emit"
 local draft = require "mumps.compiler.draft_emit"
-local format, concat = string.format, table.concat
+local format, concat, find = string.format, table.concat, string.find
 local value, more, quote, has_effects = expr.value, expr.more, expr.quote, expr.has_effects
 local is_plain = expr.is_plain
 
@@ -14,7 +14,9 @@ local M = {}
 -- The value of any target := the Lua expression v, which is evaluated after the subscripts.
 function M.assign(k, node, v)
     local op = node[1]
-    if is_plain(node) then
+    if is_plain(node) and not find(v, "[(.]") then -- a constant
+        return k:slot(node[2]) .. ".c.v=" .. v .. " "
+    elseif is_plain(node) then
         return "do local t=" .. v .. " " .. k:slot(node[2]) .. ".c.v=t end"
     elseif op == "ind" then
         if not node[3] then

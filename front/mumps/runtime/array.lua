@@ -91,6 +91,8 @@ function A.reuse(a)
     spare[spare.n] = a
 end
 
+require "mumps.runtime.symbols".reuse = A.reuse
+
 local function is_empty(a)
     return a.n == 0 and a.lo > a.hi
 end

@@ -45,9 +45,8 @@ list("mumps.values.pattern", {"is_match"})
 list("mumps.runtime.symbols", {"new", "new_except", "kill_except", "undefined", "fraction",
     "set_number", "set_text", "set_copy", "shared", "peek", "append", "pending", "offer",
     "unset", "view", "view_or_empty",
-    "give_back", "share",
+    "leave", "share",
     "unshare"})
-list("mumps.runtime.array", {"reuse"})
 list("mumps.runtime.frames", {"call", "block", "extrinsic", "slow", "finish", "pass_on", "too_deep",
     "too_many", "enter", "enter_routine"})
 list("mumps.runtime.indirect", {"ind_ref", "ind_late", "ind_lock", "ind_target", "ind_get", "ind_pattern",

@@ -335,6 +335,18 @@ end
 
 M.give_back = give_back
 
+-- What can be done with an array that nobody has any more (array.lua).
+function M.reuse()
+end
+
+-- The same at the end of a label's level: the array that the container had can be used again.
+function M.leave(slot, c, v, a)
+    if c.a and slot.c == c and not c.s then
+        M.reuse(c.a)
+    end
+    return give_back(slot, c, v, a)
+end
+
 local function pop(t)
     local slot, c, a = N.slot[t], N.cont[t], N.a[t]
     if slot.restore then

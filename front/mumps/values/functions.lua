@@ -4,10 +4,8 @@
 local number = require "mumps.values.number"
 local bytes = require "mumps.values.text"
 local piece = require "mumps.values.piece"
-local bits = require "mumps.values.bits"
 local names = require "mumps.values.names"
 local mode = require "mumps.values.mode"
-local normal = require "mumps.values.normal"
 
 local str = number.str
 
@@ -20,23 +18,10 @@ local F = {
     FNUMBER = require("mumps.values.format").fnumber,
     QLENGTH = names.qlength,
     QSUBSCRIPT = names.qsubscript,
-    RANDOM = require("mumps.values.random").random,
     SET_ZEXTRACT = bytes.set_extract,
     SET_ZPIECE = piece.set_piece,
     ZASCII = bytes.ascii,
-    ZBITAND = bits.zbitand,
-    ZBITCOUNT = bits.zbitcount,
-    ZBITFIND = bits.zbitfind,
-    ZBITGET = bits.zbitget,
-    ZBITLEN = bits.zbitlen,
-    ZBITNOT = bits.zbitnot,
-    ZBITOR = bits.zbitor,
-    ZBITSET = bits.zbitset,
-    ZBITSTR = bits.zbitstr,
-    ZBITXOR = bits.zbitxor,
     ZCHAR = bytes.char,
-    ZCONVERT = require("mumps.values.case").zconvert,
-    ZDATE = require("mumps.values.date").zdate,
     ZEXTRACT = bytes.extract,
     ZFIND = bytes.find,
     ZJUSTIFY = bytes.justify,
@@ -44,8 +29,6 @@ local F = {
     ZPIECE = piece.piece,
     ZTRANSLATE = bytes.translate,
     ZWRITE = names.zwrite,
-    ZYHASH = require("mumps.values.hash").zyhash,
-    ZYSUFFIX = require("mumps.values.hash").zysuffix,
 }
 
 local text = mode.utf8 and require "mumps.values.utf8" or bytes
@@ -55,6 +38,23 @@ F.LENGTH, F.SET_EXTRACT = text.length or zlength, text.set_extract
 F.ZSUBSTR, F.ZWIDTH = text.substr, text.width
 F.PIECE, F.SET_PIECE = text.piece or piece.piece, text.set_piece or piece.set_piece
 
-F.ZCOLLATE, F.ZATRANSFORM = normal.zcollate, normal.zatransform
+-- Those of modules that few programs need are there when they are wanted: module -> functions.
+local rare = {
+    bits = { "ZBITAND", "ZBITCOUNT", "ZBITFIND", "ZBITGET", "ZBITLEN", "ZBITNOT", "ZBITOR", "ZBITSET",
+        "ZBITSTR", "ZBITXOR" },
+    case = { "ZCONVERT" },
+    date = { "ZDATE" },
+    hash = { "ZYHASH", "ZYSUFFIX" },
+    normal = { "ZCOLLATE", "ZATRANSFORM" },
+    random = { "RANDOM" },
+}
+local home = {}
+for module, list in pairs(rare) do
+    for _, name in ipairs(list) do home[name] = "mumps.values." .. module end
+end
 
-return F
+return setmetatable(F, { __index = function(_, name)
+    local f = home[name] and require(home[name])[name:lower()]
+    rawset(F, name, f)
+    return f
+end })
