@@ -453,16 +453,13 @@ static int sync_data(struct caret__engine *e)
                : caret__io_failed(e, errno, "syncing the data file");
 }
 
-/* How quickly did others write while a checkpoint did, and how much fuller than it began became the arena? */
+/* How much fuller than it began became the arena while a checkpoint wrote? */
 static void note_pace(struct caret__engine *e, size_t pages, uint32_t begun, uint32_t fullest)
 {
-    struct caret__shared *sh = e->sh;
-    uint64_t log = atomic_load(&sh->log_head) - sh->frozen.lsn, more = fullest > begun ? fullest - begun : 0;
+    uint64_t more = fullest > begun ? fullest - begun : 0;
 
-    if (pages < PACE_PAGES)
-        return;
-    atomic_store(&sh->pace_log, (uint32_t)caret__min64(log / (pages / PACE_PAGES), UINT32_MAX));
-    atomic_store(&sh->pace_slots, (uint32_t)caret__min64(1 + more / (pages / PACE_PAGES), UINT32_MAX));
+    if (pages >= PACE_PAGES)
+        atomic_store(&e->sh->pace_slots, (uint32_t)caret__min64(1 + more / (pages / PACE_PAGES), UINT32_MAX));
 }
 
 static int write_epoch(struct caret__engine *e, bool clean)
@@ -538,9 +535,10 @@ uint32_t caret__checkpoint_dead(const struct caret__engine *e)
  * A checkpoint should end before log and arena are full, but not begin earlier than that takes: what is changed
  * once more in between need not be written twice.  It is due when a third of the log is in use; a log that was made
  * longer is used further: until it has CHEAP times what a checkpoint would write, as a recovery need not take longer
- * than that is worth; else as far as half as much again as came in while the last checkpoint wrote as many pages leaves
- * room, but not beyond three quarters, for others may have been slow then (brake.c).  The same goes for the arena, from
- * two fifths of it on: slots come back while a checkpoint writes.
+ * than that is worth, or else to three quarters.  Whoever gets too far ahead of the checkpoint then waits (brake.c): to
+ * begin earlier where the disk is slow would give it more to write, and so keep the writers longer.  The arena is used
+ * from two fifths on as far as half as much again as it became fuller by in the last checkpoint leaves room: slots come
+ * back while a checkpoint writes.
  */
 #define CHEAP      2u                    /* arbitrary; the next two too */
 #define SPARE_PART 16u                   /* of the arena */
@@ -549,14 +547,14 @@ uint32_t caret__checkpoint_dead(const struct caret__engine *e)
 static bool log_due(const struct caret__shared *sh, uint32_t used)
 {
     uint64_t log = atomic_load(&sh->log_head) - atomic_load(&sh->checkpoint_lsn);
-    uint64_t size = atomic_load(&sh->log_size), pace = atomic_load(&sh->pace_log);
+    uint64_t size = atomic_load(&sh->log_size);
 
     if (log <= size / 3)
         return false;
     return size <= CARET__LOG_DEFAULT ||
            (atomic_load(&sh->log_kind) == CARET__META_LONGER &&
             log >= (uint64_t)used * CARET__PAGE_SIZE * CHEAP) ||
-           log > size / 4 * 3 || log + CARET__LOG_DEFAULT / 2 + pace * (used / PACE_PAGES) / 2 * 3 > size;
+           log > size / 4 * 3;
 }
 
 static bool arena_due(const struct caret__engine *e, uint32_t used)

@@ -87,13 +87,13 @@ static const uint64_t facts[] = {
     AT(caret__shared, log_base), AT(caret__shared, log_size), AT(caret__shared, log_limit),
     AT(caret__shared, log_brake), AT(caret__shared, frozen_lsn), AT(caret__shared, frozen_done),
     AT(caret__shared, log_next_size), AT(caret__shared, log_next_base), AT(caret__shared, log_next_epoch),
-    AT(caret__shared, log_kind), AT(caret__shared, pace_log), AT(caret__shared, pace_slots),
-    AT(caret__shared, sync_in_progress), AT(caret__shared, io_failed), AT(caret__shared, durable_futex),
-    AT(caret__shared, runs_unsynced), AT(caret__shared, flush), AT(caret__shared, checkpoint),
-    AT(caret__shared, floor_owner), AT(caret__shared, floor_deadline), AT(caret__shared, floor_futex),
-    AT(caret__shared, lock_mutex), AT(caret__shared, lock_nonce), AT(caret__shared, lock_futex),
-    AT(caret__shared, repairs), AT(caret__shared, reserved), AT(caret__shared, nreserved),
-    AT(caret__shared, ended), AT(caret__shared, huge), AT(caret__shared, data_path)};
+    AT(caret__shared, log_kind), AT(caret__shared, pace_slots), AT(caret__shared, sync_in_progress),
+    AT(caret__shared, io_failed), AT(caret__shared, durable_futex), AT(caret__shared, runs_unsynced),
+    AT(caret__shared, flush), AT(caret__shared, checkpoint), AT(caret__shared, floor_owner),
+    AT(caret__shared, floor_deadline), AT(caret__shared, floor_futex), AT(caret__shared, lock_mutex),
+    AT(caret__shared, lock_nonce), AT(caret__shared, lock_futex), AT(caret__shared, repairs),
+    AT(caret__shared, reserved), AT(caret__shared, nreserved), AT(caret__shared, ended),
+    AT(caret__shared, huge), AT(caret__shared, data_path)};
 
 uint64_t caret__layout_signature(void)
 {

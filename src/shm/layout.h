@@ -413,7 +413,6 @@ struct caret__shared {
     uint64_t log_next_base;
     uint32_t log_next_epoch;   /* whose meta slot has the two */
     _Atomic uint32_t log_kind; /* W: CARET__META_ASKED or _LONGER, or 0: as the meta slot says of log_size */
-    _Atomic uint32_t pace_log; /* C: bytes of log while the last checkpoint wrote 64 pages */
     /* C: slots by which the arena was fuller meanwhile, for 64 pages; 0 = not known */
     _Atomic uint32_t pace_slots;
 

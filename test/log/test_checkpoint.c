@@ -561,6 +561,38 @@ static void the_arena_is_used_as_far_as_a_checkpoint_leaves_room(void **state)
     OK(caret__engine_close(e));
 }
 
+/* Bytes of log since the last checkpoint. */
+static uint64_t log_used(void)
+{
+    return atomic_load(&e->sh->log_head) - atomic_load(&e->sh->checkpoint_lsn);
+}
+
+/* However much others wrote while the last checkpoint did: each one less need not write the tree once more. */
+static void a_long_log_is_used_to_three_quarters(void **state)
+{
+    const uint64_t size = CARET__LOG_MAX;
+    pid_t pid;
+
+    (void)state;
+    only_of_small_pages();
+    open_with(size, 0);
+    caret_db *db = open_db();
+    put(db, 0, MANY, 60);
+    OK(caret_checkpoint(db));
+    set_everywhere(db);
+    assert_true(checkpoint_until("checkpoint_pages_written", 1, CARET__FAULT_STOP, &pid));
+    for (uint64_t end = log_used() + size / 4; log_used() < end;)
+        set_everywhere(db);
+    kill(pid, SIGCONT);
+    join(pid);
+    while (!caret__checkpoint_due(e))
+        put(db, 0, 10, 60);
+    assert_in_range(log_used(), size / 4 * 3, size / 4 * 3 + 4096);
+    check(db);
+    OK(caret_close(db));
+    OK(caret__engine_close(e));
+}
+
 /* Sets until the brake is set, moved, or taken away: `at` is what it was. */
 static void set_until_the_brake_leaves(caret_db *db, uint64_t at)
 {
@@ -699,6 +731,7 @@ int main(void)
         TEST(a_death_while_slots_come_back_loses_nothing),
         TEST(the_tree_before_and_the_log_are_enough),
         TEST(the_arena_is_used_as_far_as_a_checkpoint_leaves_room),
+        TEST(a_long_log_is_used_to_three_quarters),
         TEST(writers_wait_before_the_log_is_full),
 #endif
     };
