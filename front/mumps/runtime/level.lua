@@ -250,10 +250,10 @@ function M.forget()
     M.seen, M.highest, M.base, M.handling = {}, -1, -1, nil
 end
 
--- All levels as they are, from the newest, or n, down: {code, line, n}.
-function M.live(from, newest)
+-- All levels as they are, from the newest, or n, down to the last one: {code, line, n}.
+function M.live(from, newest, last)
     local list, n, height = {}, newest or L.n, from or 2
-    while n >= 0 do
+    while n >= (last or 0) do
         local code, line, at, in_trap = next_level(height)
         if not code then
             break
@@ -290,11 +290,9 @@ local function level_at(n)
     if seen or n > M.top() then
         return seen
     end
-    for _, l in ipairs(M.live()) do
-        if l.n == n then
-            return l
-        end
-    end
+    local list = M.live(2, nil, n)
+    local l = list[#list]
+    return l and l.n == n and l or nil
 end
 
 function M.top()
