@@ -47,6 +47,12 @@ enum {
 };
 
 /* What a thread needs to run commands: a session, and memory that is used again. */
+/* What is remembered to count the keys of a database: keys/count.c. */
+struct serve__counting {
+    caret_sums *sums; /* NULL: nobody has asked yet */
+    int64_t since;    /* expiries are summed up from here on, in milliseconds */
+};
+
 struct serve__runner {
     struct serve__worker *w;
     caret_session *s;
@@ -59,6 +65,7 @@ struct serve__runner {
     struct serve__buffer errors;  /* first words of errors of the transaction: admin/measure.h */
     uint64_t dirty, expired;      /* changes of the command that runs; keys that it found expired */
     uint64_t random[2];
+    struct serve__counting counting[SERVE__DATABASES];
     unsigned meets; /* what the transaction has to do with clients that wait: meet/blocked.c */
     int (*again)(struct serve__call *q); /* instead of caret_restart(); NULL: none */
 };

@@ -162,6 +162,29 @@ static int none_of(void *arg, caret_slice value)
     return CARET_OK;
 }
 
+static int sum_none(void *arg, caret_slice subscript, caret_slice value, double sum[CARET_SUMS])
+{
+    (void)subscript;
+    (void)sum;
+    return none_of(arg, value);
+}
+
+static void sums_of(caret_node *x)
+{
+    caret_sums *sums;
+    double sum[CARET_SUMS];
+
+    BAD(caret_sums_new(NULL, NULL, &sums), INVALID, "each is NULL");
+    BAD(caret_sums_new(sum_none, NULL, NULL), INVALID, "sums is NULL");
+    OK(caret_sums_new(sum_none, NULL, &sums));
+    BAD(caret_sums_of(NULL, x, sums, sum), INVALID, "s is NULL");
+    BAD(caret_sums_of(s, NULL, sums, sum), INVALID, "n is NULL");
+    BAD(caret_sums_of(s, x, NULL, sum), INVALID, "sums is NULL");
+    BAD(caret_sums_of(s, x, sums, NULL), INVALID, "sum is NULL");
+    VOID(caret_sums_delete(sums));
+    VOID(caret_sums_delete(NULL));
+}
+
 static void data_of(caret_node *x)
 {
     caret_node *const list[2] = {x, NULL};
@@ -315,7 +338,9 @@ static void data(void **state)
 {
     (void)state;
     data_of(n);
+    sums_of(n);
     data_of(l);
+    sums_of(l);
     BAD(caret_first_var(NULL, to, sizeof room, 0), INVALID, "s is NULL");
     BAD(caret_first_var(s, NULL, sizeof room, 0), INVALID, "n is NULL");
     BAD(caret_first_var(s, to, 1, 0), BUFFER, "there are 1");

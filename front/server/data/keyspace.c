@@ -78,22 +78,6 @@ int serve__cmd_scan(struct serve__call *q)
     return serve__found_answer(q, rc == CARET_OK ? stop(q, &i) : 0);
 }
 
-int serve__count_keys(struct serve__call *q, unsigned db, struct serve__keys_count *n)
-{
-    struct serve__keys i;
-    struct serve__key k;
-    int rc;
-    *n = (struct serve__keys_count){0};
-    serve__keys_begin(q, &i, db);
-    i.expired_too = true; /* as in Redis, until they are deleted */
-    while ((rc = serve__keys_next(q, &i, &k)) == CARET_OK) {
-        n->all++;
-        n->expire += k.expiry != 0;
-        n->ttl += k.expiry > q->now ? (double)(k.expiry - q->now) : 0;
-    }
-    return rc == CARET_NONE ? CARET_OK : rc;
-}
-
 int serve__cmd_dbsize(struct serve__call *q)
 {
     struct serve__keys_count n;

@@ -215,6 +215,18 @@ int serve__key_read_value(struct serve__call *q, struct serve__key *k, const car
     return CARET_OK;
 }
 
+int serve__key_glance(caret_slice subscript, caret_slice value, int64_t *expiry)
+{
+    struct serve__key k;
+    int rc = CARET_OK;
+    k.name = serve__key_is_long(subscript) ? (caret_slice){NULL, 0} : subscript;
+    k.expiry = 0;
+    if (value.len > 0 && (unsigned char)value.data[0] == SERVE__HEAD_MARK)
+        rc = read_header(&k, value);
+    *expiry = k.expiry;
+    return rc == CARET_OK && k.name.data == NULL ? CARET_NONE : rc;
+}
+
 /* The node has children, and no value: a hash without a header. */
 static void read_bare(struct serve__key *k)
 {

@@ -146,13 +146,14 @@ struct serve__keys {
     char subscript[SERVE__SUBSCRIPT_MAX]; /* of the node where it is; of a program's the name */
 };
 void serve__keys_begin(struct serve__call *q, struct serve__keys *i, unsigned db);
+/* The same of those alone that are nodes of programs, of which there are some: serve__maps. */
+void serve__keys_begin_mapped(struct serve__call *q, struct serve__keys *i);
 /* After the key with this subscript, or of a program's nodes this name, which need not be there. */
 int serve__keys_after(struct serve__call *q, struct serve__keys *i, unsigned db, bool mapped,
                       caret_slice subscript);
 int serve__keys_next(struct serve__call *q, struct serve__keys *i, struct serve__key *key);
 
-/* How many keys a database has, how many of them expire, and in how many milliseconds all together.  A walk over
- * them. */
+/* How many keys a database has, how many of them expire, and in how many milliseconds all together. */
 struct serve__keys_count {
     uint64_t all, expire;
     double ttl;

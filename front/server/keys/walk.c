@@ -12,6 +12,13 @@ void serve__keys_begin(struct serve__call *q, struct serve__keys *i, unsigned db
     i->begun = i->expired_too = false;
 }
 
+void serve__keys_begin_mapped(struct serve__call *q, struct serve__keys *i)
+{
+    serve__keys_begin(q, i, 0);
+    i->map = 0;
+    serve__map_base(0, &i->node);
+}
+
 int serve__keys_after(struct serve__call *q, struct serve__keys *i, unsigned db, bool mapped,
                       caret_slice subscript)
 {
