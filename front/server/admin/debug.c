@@ -219,6 +219,15 @@ static int reply_buffer(struct serve__call *q)
     return serve__arg_integer(q, 3, &ms) == CARET_OK ? serve__ok(q) : SERVE__E_INTEGER;
 }
 
+/* What jemalloc would answer of a name that it does not know. */
+static int tune(struct serve__call *q)
+{
+    int64_t n;
+    if (q->argc >= 4 && serve__is(&q->argv[1], "mallctl") && serve__arg_integer(q, 3, &n) != CARET_OK)
+        return SERVE__E_INTEGER;
+    return serve__fail(q, "ERR No such file or directory");
+}
+
 /* Everything is on the disk already, so there is nothing to merge or to keep. */
 static int reload_with(struct serve__call *q)
 {
@@ -263,6 +272,10 @@ static const struct {
                    {"structsize", 2, 2, serve__debug_structsize, false},
                    {"quicklist-packed-threshold", 3, 3, packed_threshold, false},
                    {"replybuffer", 4, 4, reply_buffer, false},
+                   {"client-eviction", 2, 2, serve__debug_clients, false},
+                   {"mallctl", 3, ANY, tune, false},
+                   {"mallctl-str", 3, ANY, tune, false},
+                   {"leak", 3, 3, serve__ok, false},
                    {"log", 3, 3, serve__ok, false},
                    {"replicate", 4, ANY, serve__ok, false},
                    {"change-repl-id", 2, 2, serve__ok, false},

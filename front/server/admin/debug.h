@@ -18,6 +18,7 @@ int serve__debug_listpack(struct serve__call *q);
 int serve__debug_quicklist(struct serve__call *q);
 int serve__debug_sdslen(struct serve__call *q);
 int serve__debug_structsize(struct serve__call *q);
+int serve__debug_clients(struct serve__call *q);
 
 /* DEBUG POPULATE count [prefix [size]]; not in a transaction of its own. */
 int serve__debug_populate(struct serve__call *q);
