@@ -177,6 +177,7 @@ build = {
                 "src/survey/inspect.c",
                 "src/survey/salvage.c",
                 "src/survey/shm.c",
+                "src/survey/sums.c",
                 "src/survey/tallies.c",
                 "src/survey/usage.c",
                 "front/m/error.c",
