@@ -896,9 +896,16 @@ CARET_API int caret_node_previous_get(caret_session *s, caret_node *n, caret_sli
  * To a child of n, any of them equally likely whatever is below it; n gets one deeper.  `r` is a random number
  * of the caller's; another one each time.  CARET_NONE: n has no children.  It costs some descents, however many
  * children there are; but those of a local variable, those that a transaction sees which has changed something, and
- * those of a node with hundreds of nodes below each child, are gone through.  Errors: those of moving.
+ * those of a node with hundreds of nodes below each child, or often where values have hundreds of bytes, are gone
+ * through.  Errors: those of moving.
  */
 CARET_API int caret_random_child(caret_session *s, caret_node *n, uint64_t r);
+
+/*
+ * The same, for a sample: it costs a few descents whatever values and nodes below are like, and not each child is as
+ * likely. Those among large values are more so, and so may be one with hundreds of nodes below.
+ */
+CARET_API int caret_any_child(caret_session *s, caret_node *n, uint64_t r);
 
 /* The first variable of a kind (local = 1: locals); caret_next goes on from it. */
 CARET_API int caret_first_var(caret_session *s, caret_node *n, size_t bytes, int local);

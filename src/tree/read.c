@@ -136,7 +136,7 @@ static unsigned draw_one(struct caret__draw *d, unsigned lo, unsigned n, unsigne
 {
     unsigned i = n;
 
-    if (d->branched)
+    if (d->branched && !d->rough)
         i = caret__rand_below(d->r, most);
     else if (n != 0)
         i = n > 1 ? caret__rand_below(d->r, n) : 0;

@@ -80,6 +80,7 @@ struct caret__rand;
 struct caret__draw {
     struct caret__rand *r;
     size_t len;
+    bool rough;    /* no draw is in vain: what is in pages with few comes too often */
     bool branched; /* the way so far is one of several */
     uint8_t from[CARET__KEY_MAX + 1], to[CARET__KEY_MAX + 1];
 };

@@ -285,6 +285,8 @@ static void data_of(caret_node *x)
     BAD(caret_get_kept(s, x, NULL), INVALID, "value is NULL");
     BAD(caret_random_child(NULL, x, 1), INVALID, "s is NULL");
     BAD(caret_random_child(s, NULL, 1), INVALID, "n is NULL");
+    BAD(caret_any_child(NULL, x, 1), INVALID, "s is NULL");
+    BAD(caret_any_child(s, NULL, 1), INVALID, "n is NULL");
     BAD(caret_data(NULL, x, &what), INVALID, "s is NULL");
     BAD(caret_data(s, NULL, &what), INVALID, "n is NULL");
     BAD(caret_data(s, x, NULL), INVALID, "data is NULL");
@@ -365,6 +367,7 @@ static void data(void **state)
     assert_int_equal(caret_put(alone, l, "x", 1, 0, NULL, NULL), CARET_OK);
     assert_int_equal(caret_get2(alone, n, n, &v, &v), CARET_E_CLOSED);
     assert_int_equal(caret_random_child(alone, n, 1), CARET_E_CLOSED);
+    assert_int_equal(caret_any_child(alone, n, 1), CARET_E_CLOSED);
     assert_int_equal(caret_lock(alone, l, 0), CARET_E_CLOSED);
     assert_int_equal(caret_unlock_all(alone), CARET_E_CLOSED);
     assert_int_equal(caret_txn_level(alone), 0);

@@ -444,6 +444,50 @@ static void a_random_child_can_be_used(void **state)
     }
 }
 
+/* A child for a sample: each comes, with a value or much below it, in whatever it is looked for. */
+static void find_any(const char *parent, unsigned children)
+{
+    bool seen[40] = {false};
+    caret_node_buf n;
+    int64_t sub;
+
+    for (unsigned i = 0; i < 400 * children; i++) {
+        OK(caret_node_parse(&n.node, sizeof n, parent, strlen(parent), 0));
+        OK(caret_any_child(s, &n.node, i));
+        assert_true(caret_node_last_as_int(&n.node, &sub) && sub >= 0 && sub < children);
+        seen[sub] = true;
+    }
+    for (unsigned i = 0; i < children; i++)
+        assert_true(seen[i]);
+}
+
+static void any_child_is_found(void **state)
+{
+    (void)state;
+    static char big[900];
+    caret_node_buf n;
+
+    memset(big, 'b', sizeof big);
+    assert_int_equal(caret_any_child(s, at("^any"), 1), CARET_NONE);
+    for (int i = 0; i < 40; i++) {
+        OK(caret_node_child_int(&n.node, sizeof n, at("^any"), i));
+        OK(caret_set(s, &n.node, big, sizeof big));
+        OK(caret_node_child_int(&n.node, sizeof n, at("^any1"), i % 2));
+        OK(caret_node_child_int(&n.node, sizeof n, &n.node, i));
+        OK(caret_set(s, &n.node, big, sizeof big));
+        OK(caret_node_child_int(&n.node, sizeof n, at("any"), i));
+        OK(caret_set(s, &n.node, big, i));
+    }
+    find_any("^any", 40);
+    find_any("^any1", 2);
+    find_any("any", 40);
+    OK(caret_begin(s, 0));
+    find_any("^any", 40);
+    OK(caret_set(s, at("^any1"), "x", 1));
+    find_any("^any1", 2);
+    OK(caret_commit(s));
+}
+
 static void a_child_is_found_below_ten_thousand_nodes(void **state)
 {
     (void)state;
@@ -655,6 +699,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(get2_tells_what_is_there, begin, end),
         cmocka_unit_test_setup_teardown(each_child_is_as_likely, begin, end),
         cmocka_unit_test_setup_teardown(a_random_child_can_be_used, begin, end),
+        cmocka_unit_test_setup_teardown(any_child_is_found, begin, end),
         cmocka_unit_test_setup_teardown(a_child_is_found_below_ten_thousand_nodes, begin, end),
         cmocka_unit_test_setup_teardown(values_are_kept_to_the_end_of_the_transaction, begin, end),
         cmocka_unit_test_setup_teardown(paths_are_addresses, begin, end),

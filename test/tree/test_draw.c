@@ -75,6 +75,33 @@ static void a_tree_that_was_larger_is_drawn_from_as_soon(void **state)
     assert_true(large > small / 3);
 }
 
+/* A rough draw is never in vain, and each entry comes. */
+static void a_rough_draw_always_finds(void **state)
+{
+    enum { N = 500 };
+    struct store s;
+    uint8_t key[CARET__KEY_MAX + 2];
+    bool seen[N] = {false};
+
+    (void)state;
+    store_private(&s, 9);
+    store_fill(&s, "d", WIDTH, 0, N, CARET__INLINE_MAX / 2);
+    struct caret__view v = store_view(&s);
+    for (unsigned i = 0; i < 30 * N; i++) {
+        struct caret__draw d = {.r = &s.rng, .len = 1, .from = {0x01}, .to = {0xff}, .rough = true};
+        struct caret__at at;
+        bool found;
+        assert_int_equal(caret__seek_drawn(&v, &d, &at), CARET_OK);
+        size_t len = caret__page_key(at.page, at.pos, key);
+        unsigned place = model_find(&s.model, key, len, &found);
+        assert_true(found);
+        seen[place] = true;
+    }
+    for (unsigned i = 0; i < N; i++)
+        assert_true(seen[i]);
+    store_close(&s);
+}
+
 static void one_of_many_is_as_likely(void **state)
 {
     struct store s;
@@ -91,6 +118,7 @@ static void one_of_many_is_as_likely(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_tree_that_was_larger_is_drawn_from_as_soon),
+                                       cmocka_unit_test(a_rough_draw_always_finds),
                                        cmocka_unit_test(one_of_many_is_as_likely)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

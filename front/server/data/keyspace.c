@@ -97,7 +97,7 @@ static int random_plain(struct serve__call *q, struct serve__key *k, char text[S
 {
     caret_node_buf n = q->r->base[q->db];
     size_t len;
-    int rc = caret_random_child(q->s, &n.node, serve__random(q->r));
+    int rc = caret_any_child(q->s, &n.node, serve__random(q->r));
     if (rc == CARET_OK)
         rc = caret_node_subscript(&n.node, 0, text, SERVE__SUBSCRIPT_MAX, &len, NULL);
     return rc == CARET_OK ? serve__key_of_subscript(q, k, (caret_slice){text, len}) : rc;

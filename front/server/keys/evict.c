@@ -114,7 +114,7 @@ static int consider(struct serve__call *q, enum order order, const caret_node *n
 static int draw_any(struct serve__call *q, enum order order, struct victim *best)
 {
     caret_node_buf n = q->r->base[q->db];
-    int rc = caret_random_child(q->s, &n.node, serve__random(q->r));
+    int rc = caret_any_child(q->s, &n.node, serve__random(q->r));
     return rc == CARET_OK ? consider(q, order, &n.node, 0, best) : rc;
 }
 
@@ -126,7 +126,7 @@ static int draw_volatile(struct serve__call *q, enum order order, struct victim 
     int rc = CARET_OK;
     for (unsigned depth = 0; rc == CARET_OK && depth < 3; depth++) {
         rc = order == BY_TIME ? caret_first(q->s, &n.node)
-                              : caret_random_child(q->s, &n.node, serve__random(q->r));
+                              : caret_any_child(q->s, &n.node, serve__random(q->r));
         if (rc == CARET_OK && depth < 2)
             caret_node_last_as_int(&n.node, depth == 0 ? &expiry : &db);
     }
