@@ -46,13 +46,13 @@ enum {
     SERVE__E_DBINDEX = -1010  /* ERR DB index is out of range */
 };
 
-/* What a thread needs to run commands: a session, and memory that is used again. */
 /* What is remembered to count the keys of a database: keys/count.c. */
 struct serve__counting {
     caret_sums *sums; /* NULL: nobody has asked yet */
     int64_t since;    /* expiries are summed up from here on, in milliseconds */
 };
 
+/* What a thread needs to run commands: a session, and memory that is used again. */
 struct serve__runner {
     struct serve__worker *w;
     caret_session *s;

@@ -264,10 +264,9 @@ static int keep(struct pass *p)
 {
     const struct list *known = &p->t->known;
     struct caret__at at = {.found = false};
-    int rc = CARET_OK;
 
-    for (; rc == CARET_OK && p->old < known->n && holds(p, &known->at[p->old], &at); p->old++) {
-        rc = caret__walk_note(p->v, &at);
+    for (; p->old < known->n && holds(p, &known->at[p->old], &at); p->old++) {
+        int rc = caret__walk_note(p->v, &at);
         if (rc == CARET_OK)
             rc = push(&p->t->next, &known->at[p->old]);
         if (rc != CARET_OK)
@@ -425,20 +424,18 @@ static int sum_children(caret_session *s, struct job *j)
     return rc == CARET_NONE ? CARET_OK : rc;
 }
 
-static int sum_up(caret_session *s, caret_node *n, void *arg)
+static int sum_up(caret_session *s, struct job *j)
 {
-    struct job *j = arg;
     bool own = s->remote != NULL || s->observes || s->txn.snapshot != NULL || caret__node(j->n)->local ||
                !caret__is_plain(s, caret__node_const(j->n));
 
-    (void)n;
     memset(j->sum, 0, sizeof j->sum);
     return own ? sum_children(s, j) : caret__read_in_txn(s, j->n, sum_leaves, j);
 }
 
 static int sum_in_txn(caret_session *s, void *arg)
 {
-    return sum_up(s, NULL, arg);
+    return sum_up(s, arg);
 }
 
 int caret_sums_of(caret_session *s, caret_node *n, caret_sums *t, double sum[CARET_SUMS])
@@ -451,7 +448,7 @@ int caret_sums_of(caret_session *s, caret_node *n, caret_sums *t, double sum[CAR
     if (rc != CARET_OK)
         return rc;
     if (caret__node(n)->local || s->txn.level != 0)
-        rc = sum_up(s, NULL, &j);
+        rc = sum_up(s, &j);
     else
         rc = caret_transaction(s, sum_in_txn, &j, 0);
     if (rc == CARET_OK)
