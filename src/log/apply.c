@@ -16,7 +16,7 @@
 #include "log/apply.h"
 
 #include "base/error.h"
-#include "disk/record.h"
+#include "log/commit_parts.h"
 #include "tree/tree.h"
 
 static inline bool is_set(const struct caret__op_view *op)
@@ -151,6 +151,22 @@ int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uin
     return rc == 0 ? CARET_OK
                    : caret__fail(CARET_E_CORRUPT, "%s: the record before LSN %llu can't be read", e->path,
                                  (unsigned long long)lsn);
+}
+
+bool caret__apply_in_place(struct caret__engine *e, struct caret__spot *spot, const uint8_t *rec,
+                           uint32_t size, uint64_t lsn)
+{
+    CARET__ASSERT(caret__writer_held(e->sh));
+    struct caret__op_view op, more;
+    struct caret__taken taken = {0};
+    uint32_t off = CARET__REC_HEAD;
+
+    bool one = caret__record_op(rec, size, &off, &op) == 1 && caret__record_op(rec, size, &off, &more) == 0;
+    if (!one || op.kind != CARET__OP_SET || !op_ok(e, &op) || !caret__believe(e, spot, op.key, op.klen) ||
+        !caret__fits_in_place(e, spot, op.key, op.klen, op.vlen, &taken))
+        return false;
+    caret__change_leaf(e, NULL, spot, op.key, op.klen, op.val, op.vlen, lsn);
+    return true;
 }
 
 /* ------------------------------------------------------------------- needs */

@@ -4,7 +4,7 @@
 #ifndef CARET_LOG_APPLY_H
 #define CARET_LOG_APPLY_H
 
-#include "disk/record.h"
+#include "log/commit.h"
 #include "log/need.h"
 #include "shm/engine.h"
 #include "shm/undo.h"
@@ -19,6 +19,11 @@ enum caret__apply_mode {
  * The caller holds the writer mutex and has reserved all that can run out. */
 int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uint64_t lsn,
                  enum caret__apply_mode mode, bool in_rows);
+
+/* Replay: apply a record of one set whose place is known, if its leaf has room for it.  false: nothing was done, it is
+ * one of others.  The caller holds the writer mutex; the spot tells what is there then. */
+bool caret__apply_in_place(struct caret__engine *e, struct caret__spot *spot, const uint8_t *rec,
+                           uint32_t size, uint64_t lsn);
 
 /* Upper bound of what applying the record can take; for reservations. */
 int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t size, struct caret__need *need);

@@ -12,7 +12,9 @@
  *              (SETRUN) counts only if the bytes of the run in the data file have
  *              the crc that it names: otherwise the machine stopped before they
  *              were on the disk, and nobody was promised that commit.  Note the runs.
- *   2  apply   with the code of every commit, without undo (nobody watches).
+ *   2  apply   with the code of every commit, without undo (nobody watches).  The keys of the records that follow are
+ *              looked for ahead, several at once, so that their pages are waited for together (tree/many.h); a set
+ *              whose leaf was found and has room is done there, as a commit would.
  *
  * The allocator may hand out other page numbers now than it did then.  So the
  * pages of all noted runs are taken out of the free map before pass 2 (claimed), or
@@ -52,11 +54,21 @@
 #include "page/page.h"
 #include "shm/lockfile.h"
 #include "shm/write.h"
+#include "tree/many.h"
 
 /* A run that a record of the chain refers to. */
 struct claim {
     uint64_t lsn; /* end of the record */
     uint32_t pgno, count;
+};
+
+/* Keys of the next records and where they were found.  All of these records are in the buffer, which is not filled anew
+ * before they are done: so a key is known by where it stands. */
+struct ahead {
+    uint64_t end; /* of the records */
+    unsigned n, next;
+    const uint8_t *key[CARET__LANES];
+    struct caret__spot spot[CARET__LANES];
 };
 
 struct replay {
@@ -67,6 +79,7 @@ struct replay {
     uint8_t *buf;        /* log bytes [at, at + len) */
     size_t cap, len;
     uint64_t at;
+    struct ahead ahead;
     struct caret__mapping mapped; /* the record looked at last, if it is larger than the buffer at first */
     struct claim *claims;         /* in log order */
     size_t nclaims, capclaims, done;
@@ -395,15 +408,81 @@ static int reserve(struct replay *r, const uint8_t *rec, uint32_t size, bool *in
     }
 }
 
+/* Size of the record at lsn, if all of it is in the buffer, or 0. */
+static uint32_t size_in_buffer(const struct replay *r, uint64_t lsn)
+{
+    uint64_t off = lsn - r->at;
+
+    if (lsn < r->at || off + CARET__REC_HEAD + CARET__REC_TAIL > r->len)
+        return 0;
+    uint32_t size = caret__le32(r->buf + off);
+    return size >= CARET__REC_HEAD + CARET__REC_TAIL && size <= r->len - off ? size : 0;
+}
+
+/* Look for the keys of the records from lsn on. */
+static void look_ahead(struct replay *r, uint64_t lsn)
+{
+    struct caret__view v = {.pg = &r->e->pg, .applied = atomic_load(&r->e->sh->log_applied)};
+    struct caret__lane lane[CARET__LANES];
+    struct ahead *a = &r->ahead;
+    uint32_t size;
+
+    *a = (struct ahead){.end = lsn};
+    while (a->n < CARET__LANES && (size = size_in_buffer(r, a->end)) != 0) {
+        const uint8_t *rec = r->buf + (a->end - r->at);
+        struct caret__op_view op;
+        uint32_t off = CARET__REC_HEAD;
+        while (a->n < CARET__LANES && caret__record_op(rec, size, &off, &op) > 0) {
+            a->key[a->n] = op.key;
+            lane[a->n++] = (struct caret__lane){.key = op.key, .len = op.klen};
+        }
+        a->end += size;
+    }
+    caret__seek_many(&v, lane, a->n);
+    for (unsigned i = 0; i < a->n; i++) {
+        const struct caret__at *at = &lane[i].at;
+        if (lane[i].there)
+            a->spot[i] = (struct caret__spot){at->version, at->pgno, (uint16_t)at->pos, at->found, 0};
+    }
+}
+
+/* What is known of the place of a record's first key. */
+static struct caret__spot *first_spot(struct replay *r, const uint8_t *rec)
+{
+    const uint8_t *key = rec + CARET__REC_HEAD + CARET__OP_HEAD;
+    struct ahead *a = &r->ahead;
+
+    while (a->next < a->n && a->key[a->next] != key)
+        a->next++;
+    return a->next < a->n ? &a->spot[a->next] : NULL;
+}
+
+/* The record that ends at lsn is in the tree. */
+static int end_record(struct caret__shared *sh, uint64_t lsn)
+{
+    CARET__ASSERT(caret__writer_held(sh));
+    atomic_store_explicit(&sh->log_head, lsn, memory_order_relaxed);
+    atomic_store_explicit(&sh->log_applied, lsn, memory_order_relaxed);
+    atomic_store_explicit(&sh->log_written, lsn, memory_order_relaxed);
+    atomic_store_explicit(&sh->log_durable, lsn, memory_order_relaxed);
+    CARET_FAULT("replay_applied");
+    return CARET_OK;
+}
+
 /* One record, from the buffer (through the ring, if it is not big) into the pages. */
 static int apply(struct replay *r, const uint8_t *rec, uint32_t size)
 {
     CARET__ASSERT(caret__writer_held(r->e->sh));
     struct caret__shared *sh = r->e->sh;
     uint64_t head = atomic_load(&sh->log_head), lsn = head + size;
+    struct caret__spot *spot = first_spot(r, rec);
     bool in_rows;
     int rc;
 
+    if (spot != NULL && caret__apply_in_place(r->e, spot, rec, size, lsn)) {
+        memcpy(caret__ring_at(r->e, lsn - 8), rec + size - 8, 8);
+        return end_record(sh, lsn);
+    }
     if (size <= CARET__BIG_RECORD)
         rec = memcpy(caret__ring_at(r->e, head), rec, size);
     else
@@ -417,13 +496,7 @@ static int apply(struct replay *r, const uint8_t *rec, uint32_t size)
     atomic_store(&sh->log_head, lsn);
     rc = caret__apply(r->e, rec, size, lsn, CARET__APPLY_REPLAY, in_rows);
     clear_reserved(sh);
-    if (rc != CARET_OK)
-        return rc;
-    atomic_store(&sh->log_applied, lsn);
-    atomic_store(&sh->log_written, lsn);
-    atomic_store(&sh->log_durable, lsn);
-    CARET_FAULT("replay_applied");
-    return CARET_OK;
+    return rc == CARET_OK ? end_record(sh, lsn) : rc;
 }
 
 static int apply_all(struct replay *r)
@@ -439,6 +512,8 @@ static int apply_all(struct replay *r)
         rc = record_at(r, head, seed, &rec, &size);
         if (rc == CARET_OK && size == 0)
             rc = caret__fail(CARET_E_IO, "%s: the log changed while it was read", r->e->log_path);
+        if (rc == CARET_OK && head >= r->ahead.end)
+            look_ahead(r, head);
         if (rc == CARET_OK)
             rc = apply(r, rec, size);
         tell(r, SCAN_PART + (1 - SCAN_PART) * part_of(r, head, r->end - r->begin));

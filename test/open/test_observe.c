@@ -215,7 +215,7 @@ static void a_replay_is_not_harmed_by_those_who_come(void **state)
         put(db, 0, 300, 30);
         OK(caret_close(db));
         kill_and_wait(child_with(200, 400, 50));
-        pid_t reader = reader_stopped_at("replay_reserved", records[i], 450);
+        pid_t reader = reader_stopped_at("replay_applied", records[i], 450);
         db = write_all(450);
         OK(caret_close(db));
         go_on(reader);
