@@ -233,9 +233,9 @@ typedef struct caret_options {
     /* bytes of changed pages kept in memory; 0: at most a quarter of what is available to the process, and at
      * most half of what shm_dir has left */
     size_t arena_limit;
-    /* bytes of the log, 8 MiB to 1 GiB; 0 = 64 MiB (on a small disk half of what is free, 4 MiB at least),
-     * and more, up to 1 GiB, for a large transaction, or while sets all over a large tree make checkpoints
-     * dear.  Three quarters of it, or of 1 GiB, are the limit of one transaction, beside 1 GiB of values
+    /* bytes of the log, 8 MiB to 2 GiB; 0 = 64 MiB (on a small disk half of what is free, 4 MiB at least),
+     * and more, up to 2 GiB, for a large transaction, or while sets all over a large tree make checkpoints
+     * dear.  Three quarters of it, and 768 MiB, are the limit of one transaction, beside 1 GiB of values
      * of over 1 KiB. Counts for the process that opens first after a clean close */
     size_t log_size;
     /* 1: also on a network or FUSE file system, which is refused otherwise.  Only if all that open it run on this

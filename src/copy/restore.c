@@ -205,7 +205,8 @@ static int read_record(struct restore *r, uint32_t *size)
     if (rc != CARET_OK)
         return rc;
     *size = caret__le32(head);
-    if (*size < CARET__REC_HEAD + CARET__REC_TAIL || *size > r->head.end - r->lsn || *size > CARET__LOG_MAX)
+    if (*size < CARET__REC_HEAD + CARET__REC_TAIL || *size > r->head.end - r->lsn ||
+        *size > CARET__RECORD_MAX)
         return damaged(r, "the record there makes no sense");
     if (*size > r->cap) {
         uint8_t *rec = realloc(r->rec, *size);

@@ -8,8 +8,6 @@
 #include "base/crc32c.h"
 #include "shm/layout.h"
 
-#define MAX_RECORD CARET__LOG_MAX /* no record is longer */
-
 uint64_t caret__chain_start(uint32_t generation)
 {
     uint64_t z =
@@ -37,7 +35,7 @@ uint32_t caret__record_verify(uint64_t seed, const uint8_t *rec, size_t avail)
     if (avail < CARET__REC_HEAD + CARET__REC_TAIL)
         return 0;
     memcpy(&size, rec, 4);
-    if (size < CARET__REC_HEAD + CARET__REC_TAIL || size % 8 != 0 || size > avail || size > MAX_RECORD)
+    if (size < CARET__REC_HEAD + CARET__REC_TAIL || size % 8 != 0 || size > avail || size > CARET__RECORD_MAX)
         return 0;
     memcpy(&tail, rec + size - 8, 8);
     return tail == caret__record_trailer(seed, caret__record_crc(rec, size), size) ? size : 0;

@@ -14,10 +14,11 @@ int caret__flush(struct caret__engine *e, uint64_t upto, bool sync);
 /* Larger records do not go through the ring (flush.c). */
 #define CARET__BIG_RECORD (CARET__RING_SIZE / 4u)
 
-/* The largest record for a log of that size: an eighth is kept for kills, another is left to the others (arbitrary). */
+/* The largest record for a log of that size: an eighth is kept for kills, another is left to the others (arbitrary).
+ * Memory for one is not to be had without end. */
 static inline uint32_t caret__record_most(uint64_t log_size)
 {
-    return (uint32_t)caret__min64(log_size / 4 * 3, UINT32_MAX - 0xffffffu);
+    return (uint32_t)caret__min64(log_size / 4 * 3, CARET__RECORD_MAX);
 }
 
 /* The same for the log as it is. */

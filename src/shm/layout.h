@@ -51,6 +51,7 @@ typedef uint64_t caret__segoff;
 #define CARET__LOG_MIN         (128u << 10)
 #define CARET__LOG_DEFAULT     (256u << 10)
 #define CARET__LOG_MAX         (1u << 20)
+#define CARET__RECORD_MAX      (768u << 10)
 #define CARET__ARENA_STEP      64u /* slots allocated at a time */
 #define CARET__ARENA_SLOTS_MAX (1u << 14)
 #define CARET__UNDO_MAX        (4u << 20) /* bytes of the undo region */
@@ -64,7 +65,8 @@ typedef uint64_t caret__segoff;
 #define CARET__LOG_LEAST       (4u << 20) /* of the log file where the disk is small: as long as the ring */
 #define CARET__LOG_MIN         (8u << 20) /* that may be asked for: see caret_options */
 #define CARET__LOG_DEFAULT     (64u << 20)
-#define CARET__LOG_MAX         (1u << 30)   /* its replay is to take less than 20 s */
+#define CARET__LOG_MAX         (1u << 31)   /* its replay is to take less than 20 s */
+#define CARET__RECORD_MAX      (768u << 20) /* bytes of one transaction */
 #define CARET__ARENA_STEP      1024u        /* 4 MiB */
 #define CARET__ARENA_SLOTS_MAX (1u << 24)   /* 64 GiB of address space */
 #define CARET__UNDO_MAX        (127u << 20) /* for 1.6 M pages; the undo word has 27 bits */

@@ -38,8 +38,8 @@
 #define IS_MANY(n) ((n) >= 512u && (n) <= 1u << 15)
 #define AHEAD      12u /* ops that are asked for before they are copied; arbitrary */
 #define SAMPLE     4096u
-#define POPULATE   (1u << 17)              /* bytes: less is memory that was used before, as a rule */
-#define COUNT_FROM (CARET__LOG_MAX / 1024) /* bytes; arbitrary */
+#define POPULATE   (1u << 17)                 /* bytes: less is memory that was used before, as a rule */
+#define COUNT_FROM (CARET__RECORD_MAX / 1024) /* bytes; arbitrary */
 #define MOST       caret__record_most(CARET__LOG_MAX)
 
 struct item {

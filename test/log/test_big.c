@@ -294,7 +294,7 @@ static void a_transaction_beyond_the_log_is_refused_and_changes_nothing(void **s
     db = open_db();
     put(db, 0, 10, EACH);
     if (CARET__PAGE_SIZE == 512) /* the longest log is a long one elsewhere */
-        refused(db, nodes_for(CARET__LOG_MAX / 8 * 7), "make several");
+        refused(db, nodes_for(CARET__RECORD_MAX / 6 * 7), "make several");
     OK(caret__engine_open(path, &o, &e));
     atomic_store(&e->slots[e->slot].file_limit, CARET__LOG_DEFAULT * 9 / 8);
     refused(db, nodes_for(BEYOND), "no room for a longer log");
@@ -399,7 +399,7 @@ static caret_options long_log(void)
 {
     caret_options o = options();
 
-    o.log_size = CARET__LOG_MAX / (CARET__PAGE_SIZE == 512 ? 1 : 4);
+    o.log_size = CARET__LOG_MAX / (CARET__PAGE_SIZE == 512 ? 1 : 8);
     o.arena_limit = (size_t)LEAVES * 3 * CARET__PAGE_SIZE;
     return o;
 }
