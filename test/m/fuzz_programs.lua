@@ -23,6 +23,7 @@ end
 local function alike(text)
     text = text:gsub("(formal parameters: )%w*", "%1"):gsub("(an actual list: )%w*", "%1")
     text = text:gsub("(for database file: )[^,\n]*", "%1"):gsub("(is a descendant of )%w*", "%1")
+    text = text:gsub("( called from module )%S+ at line %d+", "%1") -- of its own sources
     text = text:gsub("Z150373050", "Z150373048") -- INVCMD, an error there and a warning of YottaDB's
     text = text:gsub("%+%d+(%^%w+,%%YDB%-E%-ERRWETRAP)", "%1") -- of the next line, after an XECUTE
     return (text:gsub(" ;%*%f[\n%z]", ""))

@@ -6,7 +6,7 @@
 --
 -- Modes: "programs" (control flow), "indirect" (the same by indirection and XECUTE), "errors" ($ETRAP,
 -- $ECODE, ZGOTO, $STACK), "globals" (trees and naked references), "texts" (locals that get new texts all the
--- time), "naked" (programs_naked.lua), "stacks" (programs_stack.lua).
+-- time), "naked" (programs_naked.lua), "stacks" (programs_stack.lua), "files" (programs_files.lua).
 
 local programs = {}
 
@@ -309,17 +309,22 @@ local tools = {
     serial = function() return serial end,
 }
 local naked_ones, stacks = require("programs_naked")(tools), require("programs_stack")(tools)
+local files = require("programs_files")(tools)
 local kinds = {
     programs = flow, indirect = indirect, errors = faults, globals = trees, texts = texts,
-    naked = naked_ones.list, stacks = stacks.list,
+    naked = naked_ones.list, stacks = stacks.list, files = files.list,
 }
-guards.naked, guards.stacks = naked_ones.guard, stacks.guard
-local begins = { naked = naked_ones.begin, stacks = stacks.begin }
+guards.naked, guards.stacks, guards.files = naked_ones.guard, stacks.guard, files.guard
+local begins = { naked = naked_ones.begin, stacks = stacks.begin, files = files.begin }
+local starts = { files = files.start } -- on the first line, which shrink.lua leaves alone
+local endings = {
+    globals = " w ! zwr:$d(^g) ^g zwr", naked = " w ! zwr:$d(^g) ^g zwr", files = files.ending,
+}
 
 local function one_command()
-    if chance(50) then
+    if chance(mode == "files" and 15 or 50) then
         return pick(simple)()
-    elseif mode ~= "programs" and chance(65) then
+    elseif mode ~= "programs" and chance(mode == "files" and 90 or 65) then
         return pick(kinds[mode])()
     end
     return pick(flow)()
@@ -358,7 +363,7 @@ local start = 'k ^zs,^g,^h s i=1,j=2,a=1,b="x^y",x(1)=1,x(2)="two",x("k",1)=3'
 local function program(index)
     serial = index
     local lines = {}
-    table.insert(lines, start)
+    table.insert(lines, start .. (starts[mode] or ""))
     if mode == "texts" then
         table.insert(lines, " " .. start_of_texts)
     end
@@ -368,8 +373,7 @@ local function program(index)
         table.insert(lines, " n $es s $et=" .. trap())
     end
     add_lines(lines, random(6), "")
-    local shows_globals = mode == "globals" or mode == "naked"
-    table.insert(lines, shows_globals and " w ! zwr:$d(^g) ^g zwr" or " w ! zwr")
+    table.insert(lines, endings[mode] or " w ! zwr")
     for _, name in ipairs({ "la", "lb", "lc" }) do
         table.insert(lines, ":" .. name .. index .. "(p,q) " .. guard())
         add_lines(lines, random(3), "")

@@ -183,11 +183,12 @@ do_cmd.READ = each(function(k, arg)
     if op == "read" then
         local limit, timeout = arg[3], arg[4]
         local t = timeout and value(k, timeout) or "nil"
+        local slot = expr.is_plain(arg[2]) and "," .. k:slot(arg[2][2]) or ""
         if limit then
-            return read_into(k, arg[2], format("%s(%s,%s)", k:h("io_read_count"), value(k, limit), t),
-                timeout)
+            local call = format("%s(%s,%s%s)", k:h("io_read_count"), value(k, limit), t, slot)
+            return read_into(k, arg[2], call, timeout)
         end
-        return read_into(k, arg[2], format("%s(%s)", k:h("io_read"), t), timeout)
+        return read_into(k, arg[2], format("%s(%s%s)", k:h("io_read"), t, slot), timeout)
     elseif op == "readchar" then
         local timeout = arg[3]
         return read_into(k, arg[2], format("%s(%s)", k:h("io_read_char"), timeout and value(k, timeout)

@@ -42,14 +42,19 @@ function M.fail(d, mnemonic, ...)
     return errors.fail(mnemonic, ...)
 end
 
--- The system's error `number` (positive), remembered as the device's status.
-function M.fail_errno(d, number)
+-- The system's error `number` (positive), which leaves the device's status as it is.
+function M.fail_errno_of(d, number)
     local errors = require "mumps.runtime.error"
+    errors.device_exception = d and d.exception or nil
+    return errors.fail_errno(number, M.strerror(number))
+end
+
+-- The same, remembered as the device's status.
+function M.fail_errno(d, number)
     if d then
         d.za, d.status = 9, "1," .. M.strerror(number)
     end
-    errors.device_exception = d and d.exception or nil
-    return errors.fail_errno(number, M.strerror(number))
+    return M.fail_errno_of(d, number)
 end
 
 -- An error of M's with another, `tail`, after it.

@@ -208,15 +208,19 @@ local function answer(value, ok, timeout)
     return value, ok
 end
 
--- READ v:timeout
-function D.read(timeout)
+-- READ v:timeout.  slot: a local variable without subscripts, which is empty while READ goes on, and after its
+-- error.
+function D.read(timeout, slot)
     local d = input()
+    if slot then
+        slot.c.v = ""
+    end
     local value, ok = d.class.read(d, nil, B.deadline(timeout))
     return answer(value, ok, timeout)
 end
 
 -- READ v#n:timeout
-function D.read_count(n, timeout)
+function D.read_count(n, timeout, slot)
     local max = to_int(n)
     if max <= 0 then
         return B.fail(nil, "RDFLTOOSHORT")
@@ -224,6 +228,9 @@ function D.read_count(n, timeout)
         return B.fail(nil, "RDFLTOOLONG")
     end
     local d = input()
+    if slot then
+        slot.c.v = ""
+    end
     local value, ok = d.class.read(d, max, B.deadline(timeout))
     return answer(value, ok, timeout)
 end
@@ -344,11 +351,11 @@ function D.close(device, params)
     if d.class.close_part and d.class.close_part(d, params) then
         return
     end
-    if d.class.close_check then -- an error there leaves it open
-        d.class.close_check(d, params)
-    end
     if current == d then
         current = principal
+    end
+    if d.class.close_check then -- an error there leaves it open
+        d.class.close_check(d, params)
     end
     B.devices[name] = nil
     d.class.close(d, params)

@@ -234,6 +234,13 @@ int caret_mumps__io_path_kind(const char *path)
     return stat(path, &st) < 0 ? -errno : kind_of(&st);
 }
 
+/* A file that may be executed. */
+int caret_mumps__io_is_program(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
 /* The same file, of two descriptors. */
 int caret_mumps__io_same(int a, int b)
 {

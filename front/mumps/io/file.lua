@@ -15,17 +15,24 @@ function R.known()
     return known
 end
 
-local function how(named)
-    if named.READONLY then
-        return READ
+local ACCESS = { READONLY = true, WRITEONLY = true }
+
+-- How a file is opened.  Of READONLY and WRITEONLY the last one decides.
+local function how(params, named)
+    local last
+    for _, p in ipairs(params or {}) do
+        last = ACCESS[p[1]] and p[1] or last
     end
-    local mode = CREATE + (named.NEWVERSION and TRUNCATE or 0)
-    return named.WRITEONLY and WRITE + mode or READ + WRITE + mode
+    local emptied = named.NEWVERSION and TRUNCATE or 0
+    if last == "READONLY" then
+        return READ + emptied
+    end
+    return (last and WRITE or READ + WRITE) + CREATE + emptied
 end
 
 -- A file that may only be read is opened for that, as long as nothing says it must be written.
-local function try(d, path, named)
-    local fd = C.caret_mumps__io_open(path, how(named))
+local function try(d, path, params, named)
+    local fd = C.caret_mumps__io_open(path, how(params, named))
     if fd < 0 then
         return B.fail_errno(d, -fd)
     end
@@ -55,8 +62,7 @@ function F.protect(fd, named)
     end
 end
 
-local ON_OPEN = { READONLY = true, NEWVERSION = true, WRITEONLY = true }
-local ON_APPEND = { READONLY = true, NEWVERSION = true, WRITEONLY = true, TRUNCATE = true }
+local ON_APPEND = { TRUNCATE = true }
 
 local function regular(name, path, params, named)
     local d = B.new(name, "RM", R)
@@ -64,13 +70,12 @@ local function regular(name, path, params, named)
     if C.caret_mumps__io_path_kind(path) == 100 then
         return B.fail(d, "GTMEISDIR", path)
     end
-    local fd = try(d, path, named)
-    d.fd, d.ofd = named.WRITEONLY and -1 or fd, named.READONLY and -1 or fd
-    d.readonly, d.writeonly = named.READONLY, named.WRITEONLY
+    local fd = try(d, path, params, named)
+    d.fd, d.ofd = fd, fd
     d.regular = C.caret_mumps__io_kind(fd) == 102
     d.path = path
     F.protect(fd, named)
-    P.apply(d, params, named.APPEND and ON_APPEND or ON_OPEN)
+    P.apply(d, params, named.APPEND and ON_APPEND)
     d.reading = false
     R.set_limit(d)
     return d
@@ -91,8 +96,7 @@ local function fifo(name, path, params, named)
         return B.fail_errno(d, -fd)
     end
     d.fd, d.ofd, d.nonblock, d.path = fd, named.READONLY and -1 or fd, true, path
-    d.readonly, d.writeonly = named.READONLY, named.WRITEONLY
-    P.apply(d, params, ON_OPEN)
+    P.apply(d, params)
     return d
 end
 
@@ -100,7 +104,7 @@ local function null(name, params, named)
     local d = B.new(name, "NL", require("mumps.io.null").class)
     P.exception(d, named)
     d.fd = C.caret_mumps__io_open("/dev/null", READ)
-    P.apply(d, params, ON_OPEN)
+    P.apply(d, params)
     return d
 end
 
@@ -117,16 +121,19 @@ function F.open(name, params)
     return regular(name, path, params, named)
 end
 
+-- A file keeps the name that OPEN gave it for what follows in the same CLOSE.
 local function rename(d, to, replace)
-    if to == d.path then
-        return
+    if to == d.path and C.caret_mumps__io_path_kind(to) > 0 then
+        return 0
     end
-    local rc = C.caret_mumps__io_rename(d.path, to, replace and 1 or 0)
-    if rc < 0 then
-        return B.fail_errno(nil, -rc)
-    end
-    d.path = to
+    return C.caret_mumps__io_rename(d.path, to, replace and 1 or 0)
 end
+
+local ON_CLOSE = {
+    RENAME = function(d, to) return rename(d, to, false) end,
+    REPLACE = function(d, to) return rename(d, to, true) end,
+    DELETE = function(d) return C.caret_mumps__io_unlink(d.path) end,
+}
 
 local function shut(d)
     if d.fd >= 0 then
@@ -138,12 +145,16 @@ local function shut(d)
     d.fd, d.ofd = -1, -1
 end
 
--- What CLOSE can't do, before it has done anything.
+-- What CLOSE can't do, before it has done anything else.
 function R.close_check(d, params)
-    local named = P.named(params)
+    local text = require("mumps.values.number").str
     P.apply(d, params)
-    if named.RENAME or named.REPLACE then
-        rename(d, named.REPLACE or named.RENAME, named.REPLACE)
+    for _, p in ipairs(d.path and params or {}) do
+        local f = ON_CLOSE[p[1]]
+        local rc = f and f(d, p[2] ~= nil and text(p[2]) or nil) or 0
+        if rc < 0 then
+            return B.fail_errno_of(d, -rc)
+        end
     end
 end
 
@@ -154,9 +165,6 @@ function R.close(d, params)
         F.protect(d.fd >= 0 and d.fd or d.ofd, named)
     end
     shut(d)
-    if named.DELETE and d.path then
-        C.caret_mumps__io_unlink(d.path)
-    end
 end
 
 F.shut = shut
@@ -185,8 +193,7 @@ function R.describe(d)
         end
     end
     add(d.fixed, "FIXED")
-    add(d.stream, "STREAM")
-    add(not d.wrap, "NOWRAP")
+    add(d.stream and not d.fixed, "STREAM")
     add(d.shell, "SHELL=" .. quoted(d.shell or ""))
     add(d.command, "COMMAND=" .. quoted(d.command or ""))
     add(d.stderr_name, "STDERR=" .. quoted(d.stderr_name or ""))
@@ -194,6 +201,7 @@ function R.describe(d)
     add(d.parsed, "PARSE")
     add(d.readonly, "READ")
     add(d.width ~= 32767, (d.width_is_size and "REC=" or "WIDTH=") .. d.width)
+    add(not d.wrap, "NOWRAP")
     if d.exception then
         t[#t + 1] = "EXCE=" .. quoted(d.exception)
     end

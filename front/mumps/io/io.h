@@ -33,6 +33,7 @@ int caret_mumps__io_truncate(int fd, int64_t size);
 int64_t caret_mumps__io_size(int fd);
 int caret_mumps__io_kind(int fd);
 int caret_mumps__io_path_kind(const char *path);
+int caret_mumps__io_is_program(const char *path);
 int caret_mumps__io_same(int a, int b);
 int caret_mumps__io_unlink(const char *path);
 int caret_mumps__io_rename(const char *from, const char *to, int replace);

@@ -83,8 +83,9 @@ function record.WIDTH(d, value)
     d.wrap, d.width_is_size = true, false
 end
 
+-- STREAM counts as long as the format is not fixed.
 function record.FIXED(d)
-    d.fixed, d.stream = true, false
+    d.fixed = true
 end
 
 function record.NOFIXED(d)
@@ -96,16 +97,24 @@ function record.READONLY(d)
     d.readonly = true
 end
 
+function record.NOREADONLY(d)
+    d.readonly = false
+end
+
+function record.WRITEONLY(d)
+    d.writeonly = true
+end
+
 function record.NOSTREAM(d)
     d.stream = false
 end
 
 function record.VARIABLE(d)
-    d.fixed, d.stream = false, false
+    d.fixed = false
 end
 
 function record.STREAM(d)
-    d.fixed, d.stream = false, true
+    d.stream = true
 end
 
 -- In M mode no character is left over: records are filled with blanks.
@@ -165,13 +174,19 @@ function record.SEEK(d, value)
     if not sign then
         return B.fail(d, "SDSEEKERR", ("SEEK value %s invalid."):format(value == "" and '""' or value))
     end
+    if d.n > 0 then
+        B.flush(d)
+    end
+    if d.regular and C.caret_mumps__io_size(d.fd) == 0 then
+        return -- without any place nothing changes, not even $ZEOF
+    end
     local n = tonumber(digits) * (d.fixed and d.width or 1)
     move(d, sign == "-" and -n or n, sign == "" and 0 or 1)
     d.x, d.y, d.wrote = 0, 0, false
 end
 
 function record.TRUNCATE(d)
-    if not d.regular or d.readonly then
+    if not d.regular then
         return
     end
     if d.n > 0 then
@@ -179,7 +194,9 @@ function record.TRUNCATE(d)
     end
     d.class.settle(d)
     local at = C.caret_mumps__io_seek(d.ofd, 0, 1)
-    C.caret_mumps__io_truncate(d.ofd, at)
+    if C.caret_mumps__io_truncate(d.ofd, at) < 0 then
+        return B.fail(d, "IOERROR", "ftruncate", "TRUNCATE", "mumps.io.params", "0")
+    end
     if d.reading == true then -- after a READ: that was the end
         d.zeof = 1
     end

@@ -22,27 +22,28 @@ local function env(name)
     return text ~= nil and ffi.string(text) or nil
 end
 
--- Is there such a program?  By the PATH, as a shell looks.
+-- Is there such a program?  By the PATH, as a shell looks; or one of $ydb_dist.
 local function found(word)
     if word:find("/", 1, true) then
-        return C.caret_mumps__io_path_kind(word) > 0
+        return C.caret_mumps__io_is_program(word) == 1
     end
-    for folder in (env "PATH" or ""):gmatch "[^:]+" do
-        if C.caret_mumps__io_path_kind(folder .. "/" .. word) > 0 then
+    for folder in ((env "PATH" or "") .. ":" .. (env "ydb_dist" or "")):gmatch "[^:]+" do
+        if C.caret_mumps__io_is_program(folder .. "/" .. word) == 1 then
             return true
         end
     end
     return false
 end
 
-local SHELL_WORDS = {}
-
--- PARSE: each command of the pipeline must exist.
+-- PARSE: the first word of each part of the pipeline must be a program. cd is none, but right; the one of
+-- nohup is the word after it. No quotes or parentheses are understood.
 local function check(d, command)
-    for part in command:gmatch "[^|;&]+" do
-        local word = part:match "^%s*%(?%s*([^%s=]+)%s*" or part:match "^%s*(%S+)"
-        if word and not SHELL_WORDS[word] and not part:find "^%s*[%w_]+=" and not found(word) then
-            return B.fail_tail(d, "%YDB-I-TEXT, Invalid command string: " .. command, "DEVOPENFAIL", d.name)
+    for part in command:gmatch "[^|]+" do
+        local next_word = part:gmatch "[^ &;>]+"
+        local word = next_word()
+        word = word == "nohup" and next_word() or word
+        if word and word ~= "cd" and not found(word) then
+            return B.fail_tail(d, "%YDB-I-TEXT, Invalid command string: " .. word, "DEVOPENFAIL", d.name)
         end
     end
 end

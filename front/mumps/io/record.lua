@@ -227,10 +227,10 @@ local function at_end(d)
     end
     d.zeof, d.za, d.zb, d.key, d.status = 1, 9, "", "", "1,Device detected EOF"
     d.x = 0
+    down(d)
     if again or d.exception then
         return B.fail(d, "IOEOF")
     end
-    down(d)
 end
 
 -- A READ of n columns has ended: at the end of its line, or as it has all that it wanted.

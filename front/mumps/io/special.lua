@@ -27,7 +27,7 @@ function get.KEY() return inner().key end
 -- Of a file: where the next READ or WRITE begins.
 function get.ZKEY()
     local d = inner()
-    if not d.regular or d.principal and not d.reading then
+    if not d.regular or d.principal then
         return d.zkey or ""
     end
     local at = tonumber(C.caret_mumps__io_seek(d.fd, 0, 1)) - (d.ie - d.ip) + d.n
