@@ -43,13 +43,16 @@ return function(g)
     local closing = { "delete", "rewind", function() return 'rename="f2"' end, function() return 'rename="f1"' end,
         function() return 'replace="f2"' end, function() return 'replace="f1"' end, exception }
 
+    -- No parameter twice.
     local function parameters(list, most)
-        local n = most - 1
-        while n > 0 and chance(40) do n = n - 1 end
-        local parts = {}
-        for i = 1, most - n do
+        local n, seen, parts = 1, {}, {}
+        while n < most and chance(60) do n = n + 1 end
+        while #parts < n do
             local one = pick(list)
-            parts[i] = type(one) == "function" and one() or one
+            local text = type(one) == "function" and one() or one
+            local name = text:match("^%a+")
+            parts[#parts + 1] = not seen[name] and text or nil
+            seen[name] = true
         end
         return "(" .. table.concat(parts, ":") .. ")"
     end

@@ -242,7 +242,7 @@ local function after(d, n, why, ended)
     if why == "lf" then
         d.x = 0
         down(d)
-    elseif why == "count" and x >= d.width and (d.wrap or d.fixed) then
+    elseif x >= d.width and (d.wrap or d.fixed) then
         d.x = x - d.width
         B.down(d)
     else
