@@ -16,7 +16,7 @@ return function(g)
 
     local function exception()
         local code = pick({ "q", "g lc" .. serial() .. "^fuzz", 's z("e")=$p($zs,",",3,9) q', "zg $zl-1",
-            'c f u $p', 's $ec="" q', "s n=$i(n) q:n>3  u f:rewind", "w 1/0",
+            "q:$i(n)>5  c f u $p", 's $ec="" q', "s n=$i(n) q:n>3  u f:rewind", "w 1/0",
             's z("e")=$ec,$ec="" q', "" })
         return "exception=" .. quoted(code)
     end
@@ -40,8 +40,7 @@ return function(g)
         function() return "seek=" .. quoted(pick({ "0", "1", "3", "12", "+2", "x" })) end, exception,
     }
 
-    local closing = { "delete", "rewind", function() return 'rename="f2"' end, function() return 'rename="f1"' end,
-        function() return 'replace="f2"' end, function() return 'replace="f1"' end, exception }
+    local closing = { "delete", "rewind", 'rename="f2"', 'rename="f1"', exception }
 
     -- No parameter twice.
     local function parameters(list, most)
@@ -114,6 +113,7 @@ return function(g)
         function() return written() end,
         function() return use() .. " " .. state end,
         function() return "c " .. file() .. (chance(60) and ":" .. parameters(closing, 2) or "") end,
+        function() return 'c "f1","f2":(replace="f1")' end,
         function() return "c f o f" .. pick({ "", ":readonly", ":append" }) .. " u f" end,
         function() return "s x=$io_$x u f" end,
         function() return "d " .. label() .. serial() end,

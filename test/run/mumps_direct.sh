@@ -297,9 +297,12 @@ if command -v python3 >/dev/null; then
     note $? "Ctrl-C stops loops and waits, ZCONTINUE goes on"
     keep env CARET_PATIENCE="$patience" python3 "$source/test/m/edit.py" "$build/caret-m" "$dir"
     note $? "keys edit what a READ with EDITING reads"
+    keep env CARET_PATIENCE="$patience" python3 "$source/test/m/typed.py" "$build/caret-m" "$dir"
+    note $? "a READ at a terminal takes characters of UTF-8"
 else
     skip "python3 is not installed: Ctrl-C on a terminal"
     skip "python3 is not installed: EDITING at a terminal"
+    skip "python3 is not installed: UTF-8 at a terminal"
 fi
 # The status of a program, as fis-gtm has it: of an error that a trap left, its number's last byte; of an error in
 # the trap's own text that of the first one.

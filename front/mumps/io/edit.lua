@@ -102,10 +102,6 @@ end
 --- A character that was typed.
 function E.type(e, char)
     local before = column_of(e, #e.chars)
-    if utf8 and e.at > 0 and char:find "^[\128-\191]" then -- the rest of the one before
-        e.chars[e.at] = e.chars[e.at] .. char
-        return redraw(e, e.at, before)
-    end
     e.at = e.at + 1
     if e.insert or e.at > #e.chars then
         table.insert(e.chars, e.at, char)

@@ -106,6 +106,33 @@ local function next_byte(d, deadline)
     return d.ibuf[d.ip - 1] % 256
 end
 
+-- How many bytes follow the first one of a character of UTF-8; none where it can't be that.
+local function following(byte)
+    return byte >= 0xF5 and 0 or byte >= 0xF0 and 3 or byte >= 0xE0 and 2 or byte >= 0xC0 and 1 or 0
+end
+
+-- The next character that is typed, and its code; nil: none, or not all of it, and whether the terminal is gone.
+-- A byte that is wrong is an error at once.
+local function next_character(d, deadline)
+    local byte, closed = next_byte(d, deadline)
+    if not byte or byte < 128 or not B.utf8 or d.ichset == "M" then
+        return byte and string.char(byte), byte or closed
+    end
+    local text = string.char(byte)
+    for _ = 1, following(byte) do
+        byte, closed = next_byte(d, deadline)
+        if not byte then
+            return nil, closed
+        end
+        text = text .. string.char(byte)
+        if byte < 0x80 or byte > 0xBF then
+            break
+        end
+    end
+    require("mumps.values.utf8").check(text)
+    return text, require("mumps.values.functions").ASCII(text)
+end
+
 function T.resume(d)
     raw(d.fd, d.pasthru and 1 or 0)
     B.raw = d
@@ -147,60 +174,94 @@ local function sequence(d)
     return all
 end
 
-local function rub(d, text)
-    if text ~= "" then
-        d.x = math.max(d.x - 1, 0)
-        echo(d, "\b \b")
+-- The last one of these characters goes.  What is shown ends at the row of the cursor.
+local function rub(d, chars)
+    local n = #chars
+    if n == 0 or d.echo and d.x == 0 then
+        return
     end
-    return text:sub(1, -2)
+    local columns = d.echo and math.min(B.columns(chars[n], d), d.x) or 0
+    chars[n] = nil
+    d.x = d.x - columns
+    echo(d, ("\b \b"):rep(columns))
 end
 
-local function accept(d, text, byte)
-    local char = string.char(byte)
+-- What CONVERT makes of a character: one that has several for it stays.
+local function upper(char)
+    if #char == 1 then
+        return char:upper()
+    end
+    local large = require("mumps.values.case").zconvert(char, "U")
+    return require("mumps.values.utf8").length(large) > 1 and char or large
+end
+
+-- What was typed moves the cursor; at the end of a row it goes to the next one.
+local function shown(d, char)
+    if not d.echo then
+        return
+    end
+    echo(d, char)
+    d.x = d.x + B.columns(char, d)
+    if d.wrap and d.width > 0 and d.x >= d.width then
+        echo(d, "\n")
+        d.x = d.x - d.width
+        B.down(d)
+    end
+end
+
+local function accept(d, chars, char)
     if d.convert then
-        char = char:upper()
+        char = upper(char)
     end
-    if d.echo then
-        d.x = d.x + 1
-        echo(d, char)
-    end
-    return text .. char
+    chars[#chars + 1] = char
+    shown(d, char)
 end
 
--- One byte of a READ: the text so far, and true if it ends.
-local function consume(d, text, byte)
-    if d.ctrap and d.ctrap[byte] then
-        return B.fail(d, "CTRAP", tostring(byte))
-    elseif byte == 3 and not d.pasthru then
+-- Is it Erase?
+local function erases(d, code)
+    return (code == 127 or code == 8) and not d.pasthru
+end
+
+-- One character of a READ, and its code; true if the READ ends.
+local function consume(d, chars, char, code)
+    if d.ctrap and d.ctrap[code] then
+        return B.fail(d, "CTRAP", tostring(code))
+    elseif code == 3 and not d.pasthru then
         interrupted(d)
-        return ""
-    elseif d.escape and byte == 27 then
-        d.zb = sequence(d)
-        return text, true
-    elseif d.terminators[byte] then
-        d.zb = string.char(byte)
-        return text, true
-    elseif byte == 127 or byte == 8 then
-        if text == "" and d.empterm then
-            d.zb = string.char(byte)
-            return text, true
+        for i = #chars, 1, -1 do
+            chars[i] = nil
         end
-        return rub(d, text)
+    elseif d.escape and code == 27 then
+        d.zb = sequence(d)
+        return true
+    elseif d.terminators[code] then
+        d.zb = char
+        return true
+    elseif erases(d, code) then
+        if #chars == 0 and d.empterm then
+            d.zb = char
+            return true
+        end
+        rub(d, chars)
+    else
+        accept(d, chars, char)
     end
-    return accept(d, text, byte)
 end
 
 local function line(d, max, deadline)
-    local text, ended = "", false
+    local chars, ended = {}, false
     d.zb, d.za, d.status = "", 0, "0"
-    while not ended and #text < max do
-        local byte, closed = next_byte(d, deadline)
-        if not byte then
-            return text, closed and "eof" or "timeout"
+    while not ended and #chars < max do
+        local char, code = next_character(d, deadline)
+        if not char then
+            return table.concat(chars), code and "eof" or "timeout"
         end
-        text, ended = consume(d, text, byte)
+        ended = consume(d, chars, char, code)
     end
-    return text, "ended"
+    if ended and d.echo and d.x == 0 and #chars > 0 then -- as if the row went on
+        echo(d, "\n")
+    end
+    return table.concat(chars), "ended"
 end
 
 -- EDITING counts where what is typed is shown.
@@ -209,7 +270,7 @@ local function edits(d)
 end
 
 -- One key of an edited READ: what is done, or true if the READ ends.
-local function edit_key(d, e, byte, max)
+local function edit_key(d, e, char, byte, max)
     local action = E.control(byte)
     if byte == 27 then
         local all = sequence(d)
@@ -232,7 +293,7 @@ local function edit_key(d, e, byte, max)
     if action then
         action(e, max)
     else
-        E.type(e, d.convert and string.char(byte):upper() or string.char(byte))
+        E.type(e, d.convert and upper(char) or char)
     end
     return false
 end
@@ -240,9 +301,9 @@ end
 local function edited(d, e, max, deadline)
     local ended = false
     while not ended and #e.chars < max do
-        local byte, closed = next_byte(d, deadline)
-        if not byte then
-            return closed and "eof" or "timeout"
+        local char, byte = next_character(d, deadline)
+        if not char then
+            return byte and "eof" or "timeout"
         elseif d.ctrap and d.ctrap[byte] then
             return B.fail(d, "CTRAP", tostring(byte))
         elseif byte == 3 then
@@ -250,7 +311,7 @@ local function edited(d, e, max, deadline)
             e.chars, e.at, e.column, e.from = {}, 0, d.x, d.x
         else
             e.empty = #e.chars == 0
-            ended = edit_key(d, e, byte, max)
+            ended = edit_key(d, e, char, byte, max)
         end
         B.flush(d)
     end
@@ -306,24 +367,23 @@ end
 
 local function one(d, deadline)
     d.zb, d.za, d.status = "", 0, "0"
-    local byte, closed = next_byte(d, deadline)
-    if not byte then
-        return -1, closed
-    elseif d.ctrap and d.ctrap[byte] then
-        return B.fail(d, "CTRAP", tostring(byte))
-    elseif byte == 3 and not d.pasthru then
+    local char, code = next_character(d, deadline)
+    if not char then
+        return -1, code
+    elseif d.ctrap and d.ctrap[code] then
+        return B.fail(d, "CTRAP", tostring(code))
+    elseif code == 3 and not d.pasthru then
         interrupted(d)
         return one(d, deadline)
-    elseif byte == 27 and d.escape then
+    elseif code == 27 and d.escape then
         d.zb = sequence(d)
-    elseif d.terminators[byte] then
-        d.zb = string.char(byte)
+    elseif d.terminators[code] then
+        d.zb = char
     else
-        d.x = d.x + 1
-        echo(d, string.char(byte))
-        d.recalled = edits(d) and string.char(byte) or d.recalled
+        shown(d, char)
+        d.recalled = edits(d) and char or d.recalled
     end
-    return byte, true
+    return code, true
 end
 
 function T.read_char(d, deadline)
@@ -399,8 +459,8 @@ function T.params.TERMINATOR(d, value)
         return
     end
     d.terminators = {}
-    for i = 1, #value do
-        d.terminators[value:byte(i)] = true
+    for i = 1, #value do -- in UTF-8 mode those of ASCII count
+        d.terminators[value:byte(i)] = not B.utf8 or value:byte(i) < 128 or nil
     end
 end
 
