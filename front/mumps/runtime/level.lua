@@ -185,17 +185,18 @@ end
 -- they are while the one above is there.
 local below = setmetatable({}, {__mode = "k"})
 
+local function levels_below(i)
+    local above = M.threads[i]
+    below[above] = below[above] or M.live((#M.threads - i + 1) * BELOW, M.begins[i] - 1)
+    return below[above]
+end
+
 local function recorded(height, n)
     local i = #M.threads
     while (M.begins[i] or 0) > RECORDED do
         i = i - 1
     end
-    local above = M.threads[i + 1]
-    if not above then
-        return M.live(height, n)
-    end
-    below[above] = below[above] or M.live((#M.threads - i) * BELOW, M.begins[i + 1] - 1)
-    return below[above]
+    return M.threads[i + 1] and levels_below(i + 1) or M.live(height, n)
 end
 
 -- A new error at level n, at that line if it has returned from there.
@@ -285,13 +286,25 @@ function M.first_trap(n)
     return first and n + 1, first
 end
 
+-- Level n in a thread below the newest: what it was asked for once; nil: it is in that.
+local function level_below(n)
+    local i, found = #M.threads, nil
+    while (M.begins[i] or 0) > n do
+        found, i = i, i - 1
+    end
+    return found and levels_below(found)[M.begins[found] - n]
+end
+
 local function level_at(n)
     local seen = M.seen[n]
-    if seen or n > M.top() then
+    if seen or n < 0 or n > M.top() then
         return seen
     end
-    local list = M.live(2, nil, n)
-    local l = list[#list]
+    local l = level_below(n)
+    if not l then
+        local list = M.live(2, nil, n)
+        l = list[#list]
+    end
     return l and l.n == n and l or nil
 end
 
