@@ -8,7 +8,8 @@ return function(g)
     local pick, chance, quoted, label, serial = g.pick, g.chance, g.quoted, g.label, g.serial
 
     local state = "x st"
-    local shown_state = 's z($i(z))=$x_","_$y_","_$zeof_","_$za_","_$device_","_$a($key)_","_$a($zb)_","_$zkey'
+    local shown_state = 's z($i(z))=$x_","_$y_","_$zeof_","_$za_","_$device_","_$a($key)_","_$a($zb)'
+        .. '_","_$zkey'
 
     local function file()
         return pick({ '"f1"', '"f1"', '"f2"', "f" })
@@ -26,8 +27,9 @@ return function(g)
     end
 
     local opening = {
-        "newversion", "readonly", "append", "truncate", "wrap", "nowrap", "fixed", "stream", "variable", "rewind",
-        "newversion", "newversion", "readonly", "fixed", "append", "stream", "writeonly", "notruncate", "nofixed",
+        "newversion", "readonly", "append", "truncate", "wrap", "nowrap", "fixed", "stream", "variable",
+        "rewind", "newversion", "newversion", "readonly", "fixed", "append", "stream", "writeonly",
+        "notruncate", "nofixed",
         function() return "recordsize=" .. size() end, function() return "recordsize=" .. size() end,
         function() return "seek=" .. quoted(pick({ "0", "1", "3", "12", "+2", "-1" })) end, exception,
         "nofflf", "fflf",
@@ -79,7 +81,8 @@ return function(g)
     local function read()
         local what = pick({ "", "", "#", "*" })
         if what == "*" then return "r *" .. target() .. timeout() end
-        return "r " .. target() .. (what == "#" and "#" .. pick({ "1", "3", "8", "100", "i" }) or "") .. timeout()
+        local count = what == "#" and "#" .. pick({ "1", "3", "8", "100", "i" }) or ""
+        return "r " .. target() .. count .. timeout()
     end
 
     -- A file that is written to can't be closed any more in fis-gtm after OPEN with READONLY.

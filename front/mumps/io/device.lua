@@ -208,8 +208,8 @@ local function answer(value, ok, timeout)
     return value, ok
 end
 
--- READ v:timeout.  slot: a local variable without subscripts, which is empty while READ goes on, and after its
--- error.
+-- READ v:timeout.  slot: a local variable without subscripts, which is empty while READ goes on, and after
+-- its error.
 function D.read(timeout, slot)
     local d = input()
     if slot then

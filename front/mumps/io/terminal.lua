@@ -111,8 +111,8 @@ local function following(byte)
     return byte >= 0xF5 and 0 or byte >= 0xF0 and 3 or byte >= 0xE0 and 2 or byte >= 0xC0 and 1 or 0
 end
 
--- The next character that is typed, and its code; nil: none, or not all of it, and whether the terminal is gone.
--- A byte that is wrong is an error at once.
+-- The next character that is typed, and its code; nil: none, or not all of it, and whether the terminal is
+-- gone. A byte that is wrong is an error at once.
 local function next_character(d, deadline)
     local byte, closed = next_byte(d, deadline)
     if not byte or byte < 128 or not B.utf8 or d.ichset == "M" then
@@ -180,10 +180,10 @@ local function rub(d, chars)
     if n == 0 or d.echo and d.x == 0 then
         return
     end
-    local columns = d.echo and math.min(B.columns(chars[n], d), d.x) or 0
+    local wide = d.echo and math.min(B.columns(chars[n], d), d.x) or 0
     chars[n] = nil
-    d.x = d.x - columns
-    echo(d, ("\b \b"):rep(columns))
+    d.x = d.x - wide
+    echo(d, ("\b \b"):rep(wide))
 end
 
 -- What CONVERT makes of a character: one that has several for it stays.
