@@ -230,8 +230,9 @@ local function known(text, theirs, mine)
     local undefined = (theirs .. mine):find "E UNDEF" or (theirs .. mine):find "E SELECTFALSE"
     if undefined and text:find "%f[%w]u%f[%W]" then return true end
     if undefined and text:find "x%(a%)" then return true end
-    local x, y = theirs:match('^V "(%-?[%d.]+)" '), mine:match("^V (%-?[%d.]+) ")
-    if text:find("#", 1, true) and x and y and tonumber(x) == tonumber(y) then return true end
+    local x, y = theirs:match '^V "([^"]*)" ', mine:match "^V (%-?[%d.]+) "
+    local number = x and (tonumber((x:match "^%-?[%d.]+")) or 0)
+    if text:find("#", 1, true) and y and number == tonumber(y) then return true end
     local effect = text:find("$I", 1, true) or text:find("$$", 1, true)
     local all = effect or text:find("$S(", 1, true) or text:find("@", 1, true)
     if all and text:find "[&!]" then return true end
