@@ -25,6 +25,7 @@
 
 #include "base/bytes.h"
 #include "base/number.h"
+#include "tree/walk.h"
 
 #define FLAGS (CARET_RANGE_PREFIX | CARET_RANGE_BEFORE | CARET_RANGE_FROM_STRING | CARET_RANGE_TO_STRING)
 
@@ -314,13 +315,16 @@ struct through {
     caret_session *s;
     struct caret__view *v;
     const struct caret__span *span;
-    uint8_t from[CARET__PLACE_MAX];
-    size_t from_len;
     struct caret__page *copy; /* NULL: pages are looked at where they are */
+    struct caret__at at;      /* the leaf before; pgno 0: there is none, or what is beside it is not known */
     bool first, last;         /* leaf of the span */
+    size_t from_len, after_len;
+    uint8_t from[CARET__PLACE_MAX];  /* where to go on */
+    uint8_t after[CARET__PLACE_MAX]; /* the last key of a leaf that the span goes beyond; after_len 0: none */
 };
 
-/* Which entries of a leaf that a descent has come to are in the span?  CARET_NONE: it has changed meanwhile. */
+/* Which entries of a leaf that a descent or a step has come to are in the span?  CARET_NONE: it has changed
+ * meanwhile. */
 static int look_into(struct through *w, const struct caret__at *at, struct caret__part *part, unsigned *count)
 {
     bool found;
@@ -331,6 +335,7 @@ static int look_into(struct through *w, const struct caret__at *at, struct caret
     *count = caret__page_count(p);
     unsigned to = w->last ? caret__page_find(p, w->span->hi, w->span->hi_len, &found) : *count;
     bool sane = w->copy == NULL || caret__page_sane(p, at->pgno, 0);
+    w->after_len = to == *count && to > at->pos ? caret__page_key(p, to - 1, w->after) : 0;
     CARET_FAULT("subtree_looked"); /* a page that changes here is looked at again */
     if (!caret__at_valid(w->v, at))
         return CARET_NONE;
@@ -340,33 +345,47 @@ static int look_into(struct through *w, const struct caret__at *at, struct caret
     return CARET_OK;
 }
 
-/* The first leaf, if it has an entry after the span too: so it is the only one.  Most spans are short, and a plain
- * descent is the quicker one.  CARET_NONE: it has not, or has changed. */
-static int look_short(struct through *w, struct caret__part *part)
+/* The first leaf, or the one beside that before: an entry after the span tells that it is the last.  CARET_NONE: look
+ * by the bounds. */
+static int look_by_entries(struct through *w, struct caret__part *part)
 {
-    struct caret__at at;
+    struct caret__at at, parent;
     unsigned count;
-    int rc = caret__seek(w->v, w->from, w->from_len, &at);
+    int rc = CARET_OK;
+    bool first = w->first, beside = !first && caret__walk_beside(w->v, &w->at, 1, &parent, &at);
 
     w->first = false;
+    w->at.pgno = 0;
+    if (first)
+        rc = caret__seek_walk(w->v, w->from, w->from_len, &at);
+    else if (!beside)
+        return CARET_NONE;
     w->last = true;
     if (rc == CARET_OK)
         rc = look_into(w, &at, part, &count);
-    if (rc == CARET_OK && part->to >= count)
+    if (rc == CARET_OK && beside && !caret__at_valid(w->v, &parent))
         return CARET_NONE;
-    return rc == CARET_OK ? caret__walk_note(w->v, &at) : rc;
+    if (rc != CARET_OK)
+        return rc;
+    if (beside)
+        caret__walk_on(w->v->walk, &at, 1);
+    w->last = part->to < count;
+    w->at = at;
+    if (w->after_len != 0) {
+        memcpy(w->from, w->after, w->from_len = w->after_len);
+        caret__key_after(w->from, &w->from_len);
+    }
+    return caret__walk_note(w->v, &at);
 }
 
-/* One leaf, which may change meanwhile: CARET_NONE, to be looked at again. */
-static int look(struct through *w, struct caret__part *part)
+/* By a descent that tells the bounds of the leaf.  CARET_NONE: it has changed meanwhile, look again. */
+static int look_by_bounds(struct through *w, struct caret__part *part)
 {
     struct caret__range bounds;
     struct caret__at at;
     unsigned count;
-
-    if (w->first)
-        return look_short(w, part);
     int rc = caret__seek_range(w->v, w->from, w->from_len, &at, &bounds);
+
     if (rc != CARET_OK)
         return rc;
     w->last = bounds.upper_len == 0 ||
@@ -376,7 +395,15 @@ static int look(struct through *w, struct caret__part *part)
         return rc;
     memcpy(w->from, bounds.upper, bounds.upper_len);
     w->from_len = bounds.upper_len;
+    w->at = at;
     return caret__walk_note(w->v, &at);
+}
+
+static int look(struct through *w, struct caret__part *part)
+{
+    int rc = w->first || w->at.pgno != 0 ? look_by_entries(w, part) : CARET_NONE;
+
+    return rc == CARET_NONE ? look_by_bounds(w, part) : rc;
 }
 
 static int go(struct through *w, caret__part_fn *each, void *arg)
@@ -415,6 +442,7 @@ int caret__each_leaf(caret_session *s, const struct caret__span *span, bool loca
     w.span = span;
     w.copy = NULL;
     w.first = true;
+    w.at.pgno = 0;
     memcpy(w.from, span->lo, w.from_len = span->lo_len);
     return copies ? go_copying(&w, each, arg) : go(&w, each, arg);
 }

@@ -28,13 +28,14 @@ struct caret__bounds {
 int caret__children_told(const struct caret__span *span, caret_node_buf *node, struct caret__bounds *out);
 
 /*
- * Through the leaves of a span of keys, one descent each:
+ * Through the leaves of a span of keys:
  *
- *   1  find the leaf that has the first key that is left, and the bound where it ends; of the first leaf the bound is
- *      looked for only if it has no entry after the span
+ *   1  descend to the leaf that has the first key; later step to the leaf beside (tree/walk.c), or, where the parent is
+ *      not known or has changed, descend to the first key that is left, and take the bound where its leaf ends
  *   2  which of its entries are in the span?  Copy the page, if its entries will be looked at
- *   3  is the leaf what it was?  Then it is noted as read, and what was counted or copied is true
- *   4  go on at the bound
+ *   3  are the leaf, and the parent that led there, what they were?  Then it is noted as read, and what was counted or
+ *      copied is true
+ *   4  it is the last one if an entry after the span is there, or the bound is.  Else go on
  */
 
 /* Entries [from, to) of a leaf are in the span; page: its copy, or NULL if none was asked for. */

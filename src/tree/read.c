@@ -264,7 +264,7 @@ static inline __attribute__((always_inline)) int go_down(struct caret__view *v, 
             return CARET_RESTART;
         if (!ok)
             return err == CARET_OK ? CARET_RESTART : err;
-        if (b == NULL && v->ways != NULL && !past)
+        if ((b == NULL || (b->range == NULL && !drawn)) && v->ways != NULL && !past)
             caret__ways_learn(v, at);
         if (b != NULL && !drawn && v->walk != NULL && !past)
             caret__walk_from(v->walk, v, at, chosen, child);
@@ -420,7 +420,8 @@ __attribute__((noinline)) static int seek_below(struct caret__view *v, const uin
 
 int caret__seek(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at)
 {
-    const struct caret__way *way = caret__ways_lead(v, key, len, at);
+    unsigned index;
+    const struct caret__way *way = caret__ways_lead(v, key, len, at, &index);
 
     if (way != NULL) {
         int rc = way->level == 1 ? end_in_leaf(v, key, len, at, NULL) : seek_below(v, key, len, at);
@@ -428,6 +429,19 @@ int caret__seek(struct caret__view *v, const uint8_t *key, size_t len, struct ca
             return rc;
     }
     return seek(v, key, len, at, NULL);
+}
+
+int caret__seek_walk(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at)
+{
+    const struct bound none = {NULL, false, NULL};
+    unsigned index;
+    const struct caret__way *way = caret__ways_lead(v, key, len, at, &index);
+
+    if (way == NULL || way->level != 1 || end_in_leaf(v, key, len, at, NULL) != CARET_OK)
+        return seek(v, key, len, at, &none);
+    if (v->walk != NULL)
+        caret__walk_from(v->walk, v, &way->at, index, at->pgno);
+    return CARET_OK;
 }
 
 int caret__seek_range(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,

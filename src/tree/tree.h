@@ -66,7 +66,10 @@ struct caret__range {
  * through `at` afterwards must be validated again with caret__at_valid(). CARET_OK or an error. */
 int caret__seek(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at);
 
-/* The same, and the range of the leaf. */
+/* The same, and a walk can go on beside the leaf (tree/walk.h). */
+int caret__seek_walk(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at);
+
+/* The same as caret__seek(), and the range of the leaf. */
 int caret__seek_range(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
                       struct caret__range *range);
 

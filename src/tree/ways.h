@@ -221,9 +221,9 @@ static inline __attribute__((always_inline)) struct caret__way *caret__ways_root
 }
 
 /* Steps 1 to 4: `at` is the page that the ways lead to, as it is read by read.c, and it has been asked for.  The last
- * of them, or NULL: descend from the root. */
+ * of them, of which it is the child `index`, or NULL: descend from the root. */
 static inline __attribute__((always_inline)) const struct caret__way *
-caret__ways_lead(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at)
+caret__ways_lead(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at, unsigned *index)
 {
     const struct caret__ways *ways = v->ways;
     struct caret__way *way = caret__ways_root(v);
@@ -241,6 +241,7 @@ caret__ways_lead(struct caret__view *v, const uint8_t *key, size_t len, struct c
         uint32_t *guess = &g->guess[i];
         struct caret__way *next = NULL;
         page = g->child[i];
+        *index = (unsigned)(g - way->group) * CARET__BELOW + i;
         const struct caret__page *leaf = NULL;
         if (way->level > 1)
             next = caret__way_below(ways, page, guess);

@@ -519,6 +519,51 @@ static void change_in_a_step(unsigned way, bool valued, const char *fault,
     empty("^t");
 }
 
+/* Count FEW nodes from one on, of several leaves, until a step from one leaf to the next is stopped. */
+static int count_stopped(void)
+{
+    enum { FEW = 60 };
+    caret_node_buf n;
+    char from[20], to[20];
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    caret__fault_arm("walk_parent", 1, CARET__FAULT_STOP);
+    for (int at = 100; shared[1] == 0; at++) {
+        caret_slice lo = {from, (size_t)sprintf(from, "%d", at)};
+        caret_slice hi = {to, (size_t)sprintf(to, "%d", at + FEW)};
+        uint64_t count = 0;
+        shared[0] = at;
+        caret_node_var(&n.node, sizeof n, "^t", 2);
+        if (caret_count_in(s, &n.node, &lo, &hi, CARET_RANGE_BEFORE, &count) != CARET_OK || count != FEW)
+            return 2;
+    }
+    return 0;
+}
+
+/* The split is before all that is counted, so that nothing else tells of it. */
+static void a_count_steps_to_the_leaf_beside_though_one_before_is_split(void **state)
+{
+    int status;
+
+    (void)state;
+    shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(shared != MAP_FAILED);
+    fill("^t");
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(count_stopped());
+    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    assert_true(WIFSTOPPED(status));
+    split_before(shared[0], 1);
+    shared[1] = 1;
+    kill(pid, SIGCONT);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("status 0x%x, from %g on", status, shared[0]);
+    empty("^t");
+    munmap(shared, 4096);
+}
+
 static void what_changes_under_a_step_to_another_leaf_is_read_again(void **state)
 {
     (void)state;
@@ -535,6 +580,12 @@ static void what_changes_under_a_step_to_another_leaf_is_read_again(void **state
 }
 
 #else
+
+static void a_count_steps_to_the_leaf_beside_though_one_before_is_split(void **state)
+{
+    (void)state;
+    skip();
+}
 
 static void what_changes_under_a_step_to_another_leaf_is_read_again(void **state)
 {
@@ -575,6 +626,7 @@ int main(void)
         cmocka_unit_test(what_is_below_is_told_by_the_next_slot),
         cmocka_unit_test(what_is_not_below_is_in_the_read_set),
         cmocka_unit_test(what_is_walked_through_is_in_the_read_set),
+        cmocka_unit_test(a_count_steps_to_the_leaf_beside_though_one_before_is_split),
         cmocka_unit_test(what_changes_under_a_step_to_another_leaf_is_read_again),
     };
     int rc = cmocka_run_group_tests(tests, set_up, tear_down);

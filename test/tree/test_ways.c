@@ -5,8 +5,10 @@
 #include "support/store.h"
 
 #include "tree/many.h"
+#include "tree/walk.h"
 
 static struct caret__ways ways;
+static struct caret__walk walk;
 
 static struct caret__view view_of(struct store *s)
 {
@@ -21,7 +23,8 @@ static unsigned find(struct store *s, const uint8_t *key, size_t len)
 {
     struct caret__view v = view_of(s), from_root = store_view(s);
     struct caret__at at, plain, led;
-    bool leads = caret__ways_lead(&v, key, len, &led) != NULL;
+    unsigned index;
+    bool leads = caret__ways_lead(&v, key, len, &led, &index) != NULL;
 
     assert_int_equal(caret__seek(&v, key, len, &at), CARET_OK);
     assert_true(caret__at_valid(&v, &at));
@@ -89,6 +92,44 @@ static void a_descent_by_ways_finds_what_one_from_the_root_finds(void **state)
                 store_freeze(&s);
             find(&s, key, some_key(&s, key));
         }
+        caret__ways_destroy(&ways);
+        store_close(&s);
+    }
+}
+
+/* A descent that a walk is to go on from comes there, too, and knows which child of which page the leaf is. */
+static void find_parent(struct store *s, const uint8_t *key, size_t len)
+{
+    struct caret__view v = view_of(s), from_root = store_view(s);
+    struct caret__at at, plain, parent;
+
+    v.walk = &walk;
+    walk.parent.owner = 0;
+    assert_int_equal(caret__seek(&from_root, key, len, &plain), CARET_OK);
+    assert_int_equal(caret__seek_walk(&v, key, len, &at), CARET_OK);
+    assert_int_equal(at.pgno, plain.pgno);
+    assert_int_equal(at.pos, plain.pos);
+    assert_int_equal(at.found, plain.found);
+    assert_int_equal(walk.parent.owner, v.pg->id);
+    assert_int_equal(walk.parent.leaf, at.pgno);
+    assert_true(caret__at_recall(&v, &parent, walk.parent.pgno, walk.parent.version));
+    assert_int_equal(caret__page_child(parent.page, walk.parent.index), at.pgno);
+}
+
+static void a_descent_to_walk_from_knows_the_parent(void **state)
+{
+    (void)state;
+    for (unsigned is_shared = 0; is_shared < 2; is_shared++) {
+        struct store s;
+        uint8_t key[CARET__KEY_MAX];
+        begin(&s, is_shared, 68);
+        for (unsigned i = 0; i < 6000; i++) {
+            if (i % 16 == 0 && i % 2000 < 1000)
+                store_change(&s, 1500, 4);
+            find_parent(&s, key, some_key(&s, key));
+        }
+        assert_non_null(ways.slot); /* it learns the ways, too */
+        assert_true(ways.used > 0);
         caret__ways_destroy(&ways);
         store_close(&s);
     }
@@ -297,6 +338,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_descent_by_ways_finds_what_one_from_the_root_finds),
+        cmocka_unit_test(a_descent_to_walk_from_knows_the_parent),
         cmocka_unit_test(several_at_once_find_what_one_from_the_root_finds),
         cmocka_unit_test(keys_that_zeros_tell_apart_are_found_at_once),
         cmocka_unit_test(a_child_at_an_end_has_nothing_in_common),
