@@ -895,9 +895,9 @@ CARET_API int caret_node_previous_get(caret_session *s, caret_node *n, caret_sli
 /*
  * To a child of n, any of them equally likely whatever is below it; n gets one deeper.  `r` is a random number
  * of the caller's; another one each time.  CARET_NONE: n has no children.  It costs some descents, however many
- * children there are; but those of a local variable, those that a transaction sees which has changed something, and
- * those of a node with hundreds of nodes below each child, or often where values have hundreds of bytes, are gone
- * through.  Errors: those of moving.
+ * children there are; some hundreds where values have hundreds of bytes, or where hundreds of nodes are below each
+ * child, but no more than twice what going through the children does.  Those of a local variable, of a snapshot, and
+ * those that a transaction sees which has changed something are gone through.  Errors: those of moving.
  */
 CARET_API int caret_random_child(caret_session *s, caret_node *n, uint64_t r);
 

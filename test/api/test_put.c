@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/rand.h"
+#include "page/page.h"
 
 static caret_db *db;
 static caret_session *s, *second;
@@ -411,6 +412,70 @@ static void each_child_is_as_likely(void **state)
     OK(caret_commit(s));
 }
 
+/* Where few draws are of use: leaves have few entries, or few of them are first ones. */
+static void each_child_is_as_likely_though_draws_are_in_vain(void **state)
+{
+    static char large[CARET__INLINE_MAX - 60];
+    caret_node_buf n;
+
+    (void)state;
+    memset(large, 'l', sizeof large);
+    for (int i = 0; i < 150; i++) {
+        OK(caret_node_child_int(&n.node, sizeof n, at("^large"), i));
+        OK(caret_set(s, &n.node, large, sizeof large));
+        for (int k = 0; k < 100; k++) {
+            caret_node_buf below;
+            OK(caret_node_child_int(&n.node, sizeof n, at("^deep"), i));
+            OK(caret_node_child_int(&below.node, sizeof below, &n.node, k));
+            OK(caret_set(s, &below.node, "y", 1));
+        }
+    }
+    assert_fair("^large", 150, 6000);
+    assert_fair("^deep", 150, 3000);
+}
+
+/* Children of a few large values each. */
+static void fill_large(caret_node_buf *n, int children)
+{
+    static char large[CARET__INLINE_MAX - 60];
+    caret_node_buf below;
+
+    memset(large, 'l', sizeof large);
+    for (int i = 0; i < children; i++) {
+        OK(caret_begin(second, 0));
+        OK(caret_node_child_int(&n->node, sizeof *n, at("^many"), i));
+        OK(caret_set(second, &n->node, large, sizeof large));
+        for (int k = 0; k < 3; k++) {
+            OK(caret_node_child_int(&below.node, sizeof below, &n->node, k));
+            OK(caret_set(second, &below.node, large, sizeof large));
+        }
+        OK(caret_commit(second));
+    }
+}
+
+/* To go through all children is to read the last one, too. */
+static void among_many_large_values_not_all_are_gone_through(void **state)
+{
+    enum { MANY = 4000, TRIES = 20 };
+    caret_node_buf last;
+    unsigned again = 0;
+
+    (void)state;
+    fill_large(&last, MANY);
+    for (unsigned i = 0; i < TRIES; i++) {
+        OK(caret_begin(s, 0));
+        OK(caret_random_child(s, at("^many"), i));
+        OK(caret_set(second, &last.node, "x", 1));
+        OK(caret_set(s, at("^own"), "x", 1));
+        int rc = caret_commit(s);
+        assert_true(rc == CARET_OK || rc == CARET_RESTART);
+        again += rc == CARET_RESTART;
+        if (rc == CARET_RESTART)
+            OK(caret_rollback(s));
+    }
+    assert_true(again < TRIES / 4);
+}
+
 /* The node that comes out is that child for all that is done with it: no other is read, changed or left. */
 static void a_random_child_can_be_used(void **state)
 {
@@ -698,6 +763,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(two_values_are_of_one_state, begin, end),
         cmocka_unit_test_setup_teardown(get2_tells_what_is_there, begin, end),
         cmocka_unit_test_setup_teardown(each_child_is_as_likely, begin, end),
+        cmocka_unit_test_setup_teardown(each_child_is_as_likely_though_draws_are_in_vain, begin, end),
+        cmocka_unit_test_setup_teardown(among_many_large_values_not_all_are_gone_through, begin, end),
         cmocka_unit_test_setup_teardown(a_random_child_can_be_used, begin, end),
         cmocka_unit_test_setup_teardown(any_child_is_found, begin, end),
         cmocka_unit_test_setup_teardown(a_child_is_found_below_ten_thousand_nodes, begin, end),
