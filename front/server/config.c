@@ -73,6 +73,12 @@ void serve__config_init(struct serve__shared *s)
     s->version = 1;
 }
 
+caret_slice serve__config_value(const struct serve__shared *s, int i)
+{
+    const char *text = s->config[i];
+    return (caret_slice){text, table[i].kind == SERVE__KIND_BYTES ? s->config_len[i] : strlen(text)};
+}
+
 /* ----------------------------------------------------------------- values */
 
 bool serve__config_memory(const char *text, uint64_t *n)
@@ -216,6 +222,7 @@ static const char *value_of(const struct parameter *p, const char *text, int64_t
     *n = 0;
     switch (p->kind) {
     case SERVE__KIND_TEXT:
+    case SERVE__KIND_BYTES:
     case SERVE__KIND_HOST:
     case SERVE__KIND_TITLE:
     case SERVE__KIND_LIMITS:
@@ -350,9 +357,28 @@ const char *serve__config_set(struct serve__shared *s, int i, const char *value,
         return "Too many bind addresses specified.";
     serve__shared_lock(s);
     memcpy(s->config[i], text, sizeof text);
+    s->config_len[i] = len;
     s->version++;
     serve__shared_unlock(s);
     return NULL;
+}
+
+static bool is_value(const struct serve__config *c, int i, caret_slice value)
+{
+    return c->text[i] != NULL && c->len[i] == value.len && memcmp(c->text[i], value.data, value.len) == 0;
+}
+
+static bool take_value(struct serve__config *c, int i, caret_slice value)
+{
+    char *copy = malloc(value.len + 1);
+    if (copy == NULL)
+        return false;
+    memcpy(copy, value.data, value.len);
+    copy[value.len] = 0;
+    free(c->text[i]);
+    c->text[i] = copy;
+    c->len[i] = value.len;
+    return true;
 }
 
 void serve__config_refresh(struct serve__worker *w)
@@ -362,14 +388,9 @@ void serve__config_refresh(struct serve__worker *w)
         return;
     serve__shared_lock(w->shared);
     for (int i = 0; i < (int)SERVE__CFG_COUNT; i++) {
-        const char *text = w->shared->config[serve__config_resolve(i)];
-        if (w->config.text[i] == NULL || strcmp(w->config.text[i], text) != 0) {
-            char *copy = strdup(text);
-            if (copy == NULL)
-                continue;
-            free(w->config.text[i]);
-            w->config.text[i] = copy;
-        }
+        caret_slice value = serve__config_value(w->shared, serve__config_resolve(i));
+        if (!is_value(&w->config, i, value) && !take_value(&w->config, i, value))
+            continue;
         value_of(&table[serve__config_resolve(i)], w->config.text[i], &w->config.n[i]);
     }
     w->memory_at = 0;

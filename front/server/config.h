@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "caret.h"
+
 struct serve__shared;
 struct serve__worker;
 
@@ -29,6 +31,7 @@ enum serve__config_kind {
     SERVE__KIND_OCTAL,
     SERVE__KIND_MEMORY,
     SERVE__KIND_TEXT,
+    SERVE__KIND_BYTES, /* a text that may have NUL bytes */
     SERVE__KIND_HOST,
     SERVE__KIND_TITLE,
     SERVE__KIND_ENUM,
@@ -51,6 +54,7 @@ struct serve__limit {
 struct serve__config {
     int64_t n[SERVE__CFG_COUNT];
     char *text[SERVE__CFG_COUNT];
+    size_t len[SERVE__CFG_COUNT]; /* of the text */
     struct serve__limit limit[2]; /* of ordinary clients, of those that listen */
 };
 
@@ -59,6 +63,9 @@ bool serve__config_memory(const char *text, uint64_t *n);
 
 /* The defaults, into shared memory. */
 void serve__config_init(struct serve__shared *s);
+
+/* The value of a parameter there. */
+caret_slice serve__config_value(const struct serve__shared *s, int i);
 
 /* Index of a name in any case, of the parameter that it is another name for if it is one; -1: there is none.
  * */

@@ -62,18 +62,20 @@ const char *serve__config_refused(struct serve__shared *s, char *error, size_t c
 /* -------------------------------------------------------------------- lines */
 
 /* Words from the second on, with a space between: the value. */
-static const char *joined(const struct serve__args *args, char *text, size_t cap)
+static bool join(const struct serve__args *args, char *text, size_t cap, size_t *len)
 {
     size_t n = 0;
     for (size_t i = 1; i < args->n; i++) {
-        int more =
-            snprintf(text + n, cap - n, "%s%.*s", i > 1 ? " " : "", (int)args->v[i].len, args->v[i].data);
-        if (more < 0 || (size_t)more >= cap - n)
-            return NULL;
-        n += (size_t)more;
+        if (args->v[i].len + (i > 1) >= cap - n)
+            return false;
+        if (i > 1)
+            text[n++] = ' ';
+        memcpy(text + n, args->v[i].data, args->v[i].len);
+        n += args->v[i].len;
     }
     text[n] = 0;
-    return text;
+    *len = n;
+    return true;
 }
 
 /* `save 900 1` after `save 300 10` keeps both. */
@@ -86,11 +88,11 @@ static const char *add_save(struct serve__shared *s, const char *value)
     return serve__config_set(s, SERVE__CFG_save, both, strlen(both), true);
 }
 
-static const char *set_parameter(struct serve__shared *s, int i, const char *value)
+static const char *set_parameter(struct serve__shared *s, int i, const char *value, size_t len)
 {
     if (i == SERVE__CFG_save)
         return add_save(s, value);
-    return serve__config_set(s, i, value, strlen(value), true);
+    return serve__config_set(s, i, value, len, true);
 }
 
 static const char *refuse(char *error, size_t cap, const char *format, ...)
@@ -128,9 +130,10 @@ static const char *directive(struct serve__shared *s, const struct serve__args *
     static const char usage[] = "Bad directive or wrong number of arguments";
     const caret_slice *name = &args->v[0];
     char path[PATH_MAX];
+    size_t len;
     *known = true;
     if (serve__is(name, "include"))
-        return args->n == 2 && joined(args, path, sizeof path) != NULL ? include(s, path, error, cap) : usage;
+        return args->n == 2 && join(args, path, sizeof path, &len) ? include(s, path, error, cap) : usage;
     if (serve__is(name, "rename-command"))
         return args->n == 3 ? serve__command_rename(args->v[1], args->v[2]) : usage;
     if (serve__is(name, "user"))
@@ -155,19 +158,20 @@ static bool may_be_empty(int i)
 static const char *line(struct serve__shared *s, const struct serve__args *args, char *error, size_t cap)
 {
     char value[SERVE__CONFIG_BYTES];
+    size_t len;
     bool known;
     int i = serve__config_find(args->v[0].data, args->v[0].len);
     if (i < 0)
         return directive(s, args, &known, error, cap);
     i = serve__config_resolve(i);
-    if ((args->n < 2 && !may_be_empty(i)) || joined(args, value, sizeof value) == NULL)
+    if ((args->n < 2 && !may_be_empty(i)) || !join(args, value, sizeof value, &len))
         return "Bad directive or wrong number of arguments";
     if (args->n == 1 && (i == SERVE__CFG_client_output_buffer_limit || (i == SERVE__CFG_save && saves_read)))
         return NULL; /* nothing is added */
     if (i == SERVE__CFG_replicaof && args->n == 3 && serve__is(&args->v[1], "no") &&
         serve__is(&args->v[2], "one"))
-        *value = 0;
-    return set_parameter(s, i, value);
+        len = 0;
+    return set_parameter(s, i, value, len);
 }
 
 /* false: error says what is wrong.  The text is changed. */
@@ -227,7 +231,7 @@ const char *serve__config_option(struct serve__shared *s, const char *name, cons
     bool known = false;
     int i = serve__config_find(name, strlen(name));
     if (i >= 0)
-        return set_parameter(s, serve__config_resolve(i), value);
+        return set_parameter(s, serve__config_resolve(i), value, strlen(value));
     snprintf(words, sizeof words, "%s %s", name, value);
     const char *wrong = "Unbalanced quotes";
     if (serve__split_line(words, strlen(words), &args))

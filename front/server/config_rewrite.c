@@ -142,12 +142,12 @@ static void add_memory(struct serve__buffer *b, uint64_t n)
     serve__buffer_print(b, "%" PRIu64, n);
 }
 
-static void add_quoted(struct serve__buffer *b, const char *text)
+static void add_quoted(struct serve__buffer *b, caret_slice value)
 {
     static const char from[] = "\n\r\t\a\b", to[] = "nrtab";
     serve__buffer_add(b, "\"", 1);
-    for (; *text != 0; text++) {
-        const char *at = strchr(from, *text);
+    for (const char *text = value.data; text < value.data + value.len; text++) {
+        const char *at = *text != 0 ? strchr(from, *text) : NULL;
         if (*text == '"' || *text == '\\')
             serve__buffer_print(b, "\\%c", *text);
         else if (at != NULL)
@@ -175,28 +175,34 @@ static bool may_be_empty(int i)
 
 static bool is_text(enum serve__config_kind kind)
 {
-    return kind == SERVE__KIND_TEXT || kind == SERVE__KIND_HOST || kind == SERVE__KIND_TITLE;
+    return kind == SERVE__KIND_TEXT || kind == SERVE__KIND_BYTES || kind == SERVE__KIND_HOST ||
+           kind == SERVE__KIND_TITLE;
 }
 
-static void add_value(struct serve__buffer *b, int i, const char *value)
+static void add_value(struct serve__buffer *b, int i, caret_slice value)
 {
     enum serve__config_kind kind = serve__config_kind(i);
-    if (kind == SERVE__KIND_MEMORY && strchr(value, '%') == NULL)
-        add_memory(b, strtoull(value, NULL, 10));
+    if (kind == SERVE__KIND_MEMORY && strchr(value.data, '%') == NULL)
+        add_memory(b, strtoull(value.data, NULL, 10));
     else if ((is_text(kind) && !is_bare(i)) || kind == SERVE__KIND_EVENTS)
         add_quoted(b, value);
     else
-        serve__buffer_print(b, "%s", kind == SERVE__KIND_PERCENTILES && *value == 0 ? "\"\"" : value);
+        serve__buffer_print(b, "%s", kind == SERVE__KIND_PERCENTILES && value.len == 0 ? "\"\"" : value.data);
 }
 
-static void put_plain(struct rewrite *r, int i, const char *value, struct serve__buffer *b)
+static bool is_default(int i, caret_slice value)
 {
-    if (*value == 0 && is_text(serve__config_kind(i)) && !may_be_empty(i))
+    const char *text = serve__config_default(i);
+    return value.len == strlen(text) && memcmp(value.data, text, value.len) == 0;
+}
+
+static void put_plain(struct rewrite *r, int i, caret_slice value, struct serve__buffer *b)
+{
+    if (value.len == 0 && is_text(serve__config_kind(i)) && !may_be_empty(i))
         return;
     serve__buffer_print(b, "%s ", serve__config_name(i));
     add_value(b, i, value);
-    put(r, i,
-        strcmp(value, serve__config_default(i)) != 0 || i == SERVE__CFG_latency_tracking_info_percentiles, b);
+    put(r, i, !is_default(i, value) || i == SERVE__CFG_latency_tracking_info_percentiles, b);
 }
 
 /* "900 1 300 10": a line each. */
@@ -260,7 +266,7 @@ static void put_all(struct rewrite *r, const struct serve__config *config)
         else if (i == SERVE__CFG_client_output_buffer_limit)
             put_limits(r, config->text[i], &b);
         else
-            put_plain(r, i, config->text[i], &b);
+            put_plain(r, i, (caret_slice){config->text[i], config->len[i]}, &b);
     }
     if (*config->text[SERVE__CFG_aclfile] == 0)
         put_users(r, &b);

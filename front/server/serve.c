@@ -453,8 +453,8 @@ static int run(struct supervisor *v)
     v->shared->never_syncs = sync_mode(v) == CARET_SYNC_OFF;
     if (!make_shared(v))
         return system_error("mailboxes") ? 0 : 3;
-    wrong = serve__acl_start(v->shared, text_of(v, SERVE__CFG_requirepass), text_of(v, SERVE__CFG_aclfile),
-                             error);
+    wrong = serve__acl_start(v->shared, serve__config_value(v->shared, SERVE__CFG_requirepass),
+                             text_of(v, SERVE__CFG_aclfile), error);
     if (wrong != NULL)
         return fail(wrong) ? 0 : 3;
     if (serve__tls_configure(v->shared, error, sizeof error) != NULL)

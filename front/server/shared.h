@@ -150,6 +150,7 @@ struct serve__shared {
     pid_t supervisor;
     char run_id[41];
     char config[SERVE__CONFIG_MAX][SERVE__CONFIG_BYTES]; /* by the index of config.c's table */
+    size_t config_len[SERVE__CONFIG_MAX]; /* of those that may have any bytes; else it is not set */
     struct serve__stats stats[SERVE__WORKERS_MAX];
     struct serve__late late[SERVE__WORKERS_MAX];
     struct serve__place places[SERVE__PLACES];

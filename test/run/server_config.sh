@@ -148,7 +148,7 @@ rm "$dir/empty.conf"
 change()
 {
     ask "$1" CONFIG SET hash-max-listpack-value 65 notify-keyspace-events KEA repl-backlog-size 1000001
-    ask "$1" CONFIG SET masterauth "a\"$(printf '\001\303\274')" save '900 1 10 5' maxmemory 3gb slowlog-max-len 7
+    ask "$1" CONFIG SET masteruser "a\"$(printf '\001\303\274')" save '900 1 10 5' maxmemory 3gb slowlog-max-len 7
     ask "$1" CONFIG SET client-output-buffer-limit 'pubsub 32mb 9mb 60' proto-max-bulk-len 8mb
     ask "$1" CONFIG SET shutdown-on-sigterm 'now nosave' shutdown-on-sigint SAVE oom-score-adj-values '1 2 3'
     ask "$1" ACL SETUSER carl on '~*' '>x'
@@ -171,6 +171,7 @@ hz 10
 include $dir/more*.conf
 client-output-buffer-limit normal 1mb 0 0
 loglevel verbose
+masterauth "c\x00d\xff"
 bind 127.0.0.1 -::1
 SLAVE-announce-ip "1.2.3.4"
 rename-command get holen

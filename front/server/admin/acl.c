@@ -406,14 +406,13 @@ static void set_password(struct serve__user *u, caret_slice password)
     serve__user_apply(u, (caret_slice){word, password.len + 1}, false);
 }
 
-const char *serve__acl_start(struct serve__shared *s, const char *requirepass, const char *path,
+const char *serve__acl_start(struct serve__shared *s, caret_slice requirepass, const char *path,
                              char error[256])
 {
     bool all_channels = strcmp(s->config[SERVE__CFG_acl_pubsub_default], "allchannels") == 0;
     const char *wrong = serve__acl_parse(s->acl->text[0], strlen(s->acl->text[0]), false, error);
-    if (wrong == NULL && *requirepass != 0)
-        set_password(serve__user_find((caret_slice){"default", 7}),
-                     (caret_slice){requirepass, strlen(requirepass)});
+    if (wrong == NULL && requirepass.len != 0)
+        set_password(serve__user_find((caret_slice){"default", 7}), requirepass);
     if (wrong == NULL)
         wrong = serve__acl_put_lines(all_channels);
     if (wrong == NULL && *path != 0)

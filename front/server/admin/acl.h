@@ -83,7 +83,7 @@ static inline bool serve__selector_has(const struct serve__selector *s, unsigned
 /* acl.c: the users there are. */
 bool serve__acl_make(struct serve__shared *s);
 /* In the supervisor: the default user, and those of a file ("": none).  NULL, or what is wrong. */
-const char *serve__acl_start(struct serve__shared *s, const char *requirepass, const char *path,
+const char *serve__acl_start(struct serve__shared *s, caret_slice requirepass, const char *path,
                              char error[256]);
 /* acl_config.c: a line `user NAME RULE...` of redis.conf, for serve__acl_start().  NULL, or what is wrong. */
 const char *serve__acl_add_line(const caret_slice *argv, int argc);

@@ -12,17 +12,12 @@
 #include "server/relisten.h"
 #include "server/worker.h"
 
-static const char *value_of(struct serve__call *q, int i)
-{
-    serve__config_refresh(q->w);
-    return q->w->config.text[i];
-}
-
 /* Redis does not tell of an n beside A in notify-keyspace-events. */
 static void answer_value(struct serve__call *q, int i)
 {
-    const char *text = value_of(q, i);
-    size_t len = strlen(text);
+    serve__config_refresh(q->w);
+    const char *text = q->w->config.text[i];
+    size_t len = q->w->config.len[i];
     if (i == SERVE__CFG_notify_keyspace_events && *text == 'A' && text[len - 1] == 'n')
         len--;
     serve__bulk(q, text, len);
@@ -161,8 +156,8 @@ static const char *set_all(struct serve__call *q, caret_slice *old, int *bad)
     int ignored;
     serve__config_refresh(q->w); /* once: what it replaces is freed */
     for (int i = 2; i < q->argc; i += 2) {
-        const char *text = q->w->config.text[parameter_of(q, i)];
-        old[i + 1] = (caret_slice){text, strlen(text)};
+        int one = parameter_of(q, i);
+        old[i + 1] = (caret_slice){q->w->config.text[one], q->w->config.len[one]};
     }
     const char *why = set_pairs(q, q->argc, q->argv, bad);
     int set = why == NULL ? q->argc : *bad;
