@@ -14,8 +14,8 @@
 -- that belong together; `hidden` those that are sent but not compared; `makers` makes up words of its own;
 -- `alike` is asked about answers that differ, and is told how it was asked ("end": by chance, and so do the
 -- data from now on), and `ends_exec` whether redis-server may end the connection within EXEC of a list of
--- commands. The state of both is compared at the end of each sequence by the `probes`. `before(connection)`
--- is called before each.
+-- commands. The state of both is compared at the end of each sequence by the `probes`, and if there are some
+-- by DEBUG DIGEST. `before(connection)` is called before each.
 -- With DIFFER_HISTORY in the environment a difference is told with all that was sent before it.
 -- A connection that a server ends is made anew; the other has to end as well.
 --
@@ -511,6 +511,9 @@ local function sequence(topic, name, round)
             local what = ("%s, seed %d, state after round %d"):format(name, seed, round)
             if not same(topic, words, what) then return end
         end
+    end
+    if topic.probes then
+        same(topic, {"DEBUG", "DIGEST"}, ("%s, seed %d, all data after round %d"):format(name, seed, round))
     end
 end
 

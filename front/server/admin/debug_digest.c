@@ -1,76 +1,149 @@
 /*
  * debug_digest.c - DEBUG DIGEST, DIGEST-VALUE and OBJECT.
  *
- * Values that have the same content have the same digest, whatever order their fields came in; it is not the one that
- * Redis has.  Of a stream the header is looked at: its last id, the number of entries, and what describes its blocks.
+ * The digests are those of Redis, so that two servers can be compared.  A digest has 20 bytes, at first zeros, and
+ * takes a text in one of two ways:
+ *
+ *     add     SHA-1 of the text, by exclusive or: in any order
+ *     chain   add, and then it becomes the SHA-1 of itself: in this order
+ *
+ *     of a value     chain the number of its type, then
+ *                      string    chain it
+ *                      list      chain each element
+ *                      set       add each member
+ *                      hash      add the digest of each field: field and value chained
+ *                      zset      the same of member and score
+ *                      stream    of each entry chain the id, and its fields and values
+ *                    and add "!!expire!!", if it expires
+ *     of all         of each database that has keys: chain its number, and add the digest of each key: its name
+ *                    chained, and then all of its value, as above
  */
 #include "server/admin/debug.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "server/codec/digest.h"
+#include "server/codec/pack.h"
 #include "server/data/list.h"
 #include "server/keys/pick.h"
+#include "server/stream/stream.h"
+#include "server/zset/zset.h"
 
 struct digest {
     uint8_t bytes[CARET_CODEC__SHA1_LEN];
 };
 
-static void add_text(struct caret_codec__sha1 *sha, const void *data, size_t len)
+static void add(struct digest *d, const void *data, size_t len)
 {
-    uint64_t n = len;
-    caret_codec__sha1_add(sha, &n, sizeof n);
-    if (len > 0)
-        caret_codec__sha1_add(sha, data, len);
+    struct digest one;
+    caret_codec__sha1_of(data, len, one.bytes);
+    for (size_t i = 0; i < sizeof one.bytes; i++)
+        d->bytes[i] ^= one.bytes[i];
 }
 
-static struct digest pair(caret_slice name, caret_slice value)
+static void chain(struct digest *d, const void *data, size_t len)
 {
-    struct caret_codec__sha1 sha;
-    struct digest d;
-    caret_codec__sha1_init(&sha);
-    add_text(&sha, name.data, name.len);
-    add_text(&sha, value.data, value.len);
-    caret_codec__sha1_end(&sha, d.bytes);
-    return d;
+    add(d, data, len);
+    const struct digest was = *d;
+    caret_codec__sha1_of(was.bytes, sizeof was.bytes, d->bytes);
 }
 
-static void mix(struct digest *to, struct digest d)
+static void chain_number(struct digest *d, uint32_t n)
 {
-    for (size_t i = 0; i < sizeof d.bytes; i++)
-        to->bytes[i] ^= d.bytes[i];
+    const uint8_t bytes[4] = {(uint8_t)(n >> 24), (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n};
+    chain(d, bytes, sizeof bytes);
+}
+
+/* ----------------------------------------------------------------- values */
+
+static int add_member(struct serve__call *q, void *arg, caret_slice name, caret_slice value)
+{
+    (void)q;
+    (void)value;
+    add(arg, name.data, name.len);
+    return CARET_OK;
 }
 
 static int add_field(struct serve__call *q, void *arg, caret_slice name, caret_slice value)
 {
+    struct digest one = {{0}};
     (void)q;
-    mix(arg, pair(name, value));
+    chain(&one, name.data, name.len);
+    chain(&one, value.data, value.len);
+    add(arg, one.bytes, sizeof one.bytes);
     return CARET_OK;
+}
+
+static int add_scored(struct serve__call *q, void *arg, caret_slice name, caret_slice value)
+{
+    char text[64];
+    double score;
+    if (!serve__zscore_read(value, &score))
+        return CARET_E_CORRUPT;
+    size_t len = (size_t)snprintf(text, sizeof text, "%.17g", score);
+    return add_field(q, arg, name, (caret_slice){text, len});
 }
 
 static int chain_element(struct serve__call *q, void *arg, caret_slice value)
 {
-    struct digest *d = arg;
     (void)q;
-    *d = pair((caret_slice){(char *)d->bytes, sizeof d->bytes}, value);
+    chain(arg, value.data, value.len);
     return CARET_OK;
 }
 
-/* Of the value of a key; all zeros if there is none. */
+static int chain_entry(struct digest *d, struct serve__id id, caret_slice value)
+{
+    char text[48];
+    const uint8_t *bytes = (const uint8_t *)value.data;
+    struct caret_codec__reader r = {bytes, bytes + value.len, false};
+    uint64_t n = 2 * caret_codec__get_count(&r, 2);
+    size_t len = (size_t)snprintf(text, sizeof text, "%" PRIu64 ".%" PRIu64, id.ms, id.seq);
+    chain(d, text, len);
+    for (uint64_t i = 0; i < n && !r.bad; i++) {
+        const uint8_t *one = caret_codec__get_text(&r, &len);
+        chain(d, one, len);
+    }
+    return caret_codec__read_all(&r) ? CARET_OK : CARET_E_CORRUPT;
+}
+
+static int chain_stream(struct serve__call *q, struct serve__key *k, struct digest *d)
+{
+    struct serve__walk i;
+    struct serve__id id;
+    caret_slice value;
+    int rc = serve__walk_begin(&i, &k->node.node, SERVE__ID_MIN, SERVE__ID_MAX, false);
+    while (rc == CARET_OK && (rc = serve__walk_next(q, &i, &id, &value)) == CARET_OK)
+        rc = chain_entry(d, id, value);
+    return rc == CARET_NONE ? CARET_OK : rc;
+}
+
+static int of_type(struct serve__call *q, struct serve__key *k, caret_slice name, struct digest *d)
+{
+    switch (k->type) {
+    case SERVE__STRING:
+        chain_number(d, 0);
+        chain(d, k->value.data, k->value.len);
+        return CARET_OK;
+    case SERVE__LIST: chain_number(d, 1); return serve__list_each(q, name, chain_element, d);
+    case SERVE__SETTYPE: chain_number(d, 2); return serve__pick_all(q, k, add_member, d);
+    case SERVE__ZSET: chain_number(d, 3); return serve__pick_all(q, k, add_scored, d);
+    case SERVE__HASH: chain_number(d, 4); return serve__pick_all(q, k, add_field, d);
+    default: chain_number(d, 6); return chain_stream(q, k, d);
+    }
+}
+
+/* Of the value of a key, if there is one, on top of what there is. */
 static int of_value(struct serve__call *q, caret_slice name, struct digest *d)
 {
+    static const char expires[] = "!!expire!!";
     struct serve__key k;
-    *d = (struct digest){{0}};
     int rc = serve__key_open(q, &k, name, SERVE__ANY);
-    if (rc == CARET_NONE)
-        return CARET_OK;
-    if (rc == CARET_OK && k.type == SERVE__LIST)
-        return serve__list_each(q, name, chain_element, d);
-    if (rc == CARET_OK && k.type != SERVE__STRING && k.type != SERVE__STREAM)
-        return serve__pick_all(q, &k, add_field, d);
-    caret_slice value = k.type == SERVE__STRING ? k.value : (caret_slice){(char *)k.state, k.state_len};
-    if (rc == CARET_OK)
-        mix(d, pair((caret_slice){k.type == SERVE__STRING ? "s" : "x", 1}, value));
+    if (rc != CARET_OK)
+        return rc == CARET_NONE ? CARET_OK : rc;
+    rc = of_type(q, &k, name, d);
+    if (rc == CARET_OK && k.expiry != 0)
+        add(d, expires, sizeof expires - 1);
     return rc;
 }
 
@@ -84,9 +157,9 @@ static int answer(struct serve__call *q, const struct digest *d)
 
 int serve__debug_values(struct serve__call *q)
 {
-    struct digest d;
     serve__array(q, (size_t)q->argc - 2);
     for (int i = 2; i < q->argc; i++) {
+        struct digest d = {{0}};
         int rc = of_value(q, q->argv[i], &d);
         if (rc != CARET_OK)
             return rc;
@@ -99,17 +172,21 @@ static int of_database(struct serve__call *q, unsigned db, struct digest *all)
 {
     struct serve__keys i;
     struct serve__key k;
+    bool first = true;
     int rc;
     q->db = db;
     serve__keys_begin(q, &i, db);
-    while ((rc = serve__keys_next(q, &i, &k)) == CARET_OK) {
-        struct digest d;
-        char about[2] = {(char)db, k.expiry != 0};
+    for (; (rc = serve__keys_next(q, &i, &k)) == CARET_OK; first = false) {
+        struct digest d = {{0}};
         caret_slice name = k.name;
-        if ((rc = caret_keep(q->s, &name)) != CARET_OK || (rc = of_value(q, name, &d)) != CARET_OK)
+        if ((rc = caret_keep(q->s, &name)) != CARET_OK)
             return rc;
-        d = pair((caret_slice){about, sizeof about}, (caret_slice){(char *)d.bytes, sizeof d.bytes});
-        mix(all, pair(name, (caret_slice){(char *)d.bytes, sizeof d.bytes}));
+        chain(&d, name.data, name.len);
+        if ((rc = of_value(q, name, &d)) != CARET_OK)
+            return rc;
+        if (first)
+            chain_number(all, db);
+        add(all, d.bytes, sizeof d.bytes);
     }
     return rc == CARET_NONE ? CARET_OK : rc;
 }
