@@ -43,6 +43,9 @@ return {
     "debug quicklist-packed-threshold value", "debug replybuffer {resizing|peak-reset-time|word} value",
     "debug leak {value}", "debug mallctl word [value]", "debug mallctl-str word",
     "debug client-eviction [word]", "debug reload word", "failover [abort]",
+    "failover [TO value {int|value}] [TIMEOUT {int|value}] [FORCE]",
+    "failover TIMEOUT int [TO value int] [word]",
+    "lolwut VERSION {value|5|6} {int|value} [value]",
     "post value", "host: value",
     "command getkeys", "command list FILTERBY {ACLCAT hash|PATTERN h*|MODULE x|word}", "command word",
     "debug protocol {string|integer|double|null|array|set|map|verbatim|true|false}",
@@ -59,9 +62,11 @@ return {
     "object HELPX", "lastsave value", "role", "shutdown value value", "swapdb value value", "bgsave value",
     alone = true, -- SHUTDOWN, and what changes how it is answered
     unordered = {"command"}, hidden = {"bgsave", "bgrewriteaof", "role", "time", "lastsave"},
-    -- Numbers of clients differ, and so does what is told of all commands; sizes of 2^63 bytes are refused.
+    -- Numbers of clients differ, and so do pictures and what is told of all commands; sizes of 2^63 bytes
+    -- are refused.
     alike = function(words, a, b)
         local sub = words[2] and words[2]:lower()
+        if words[1]:lower() == "lolwut" then return a:sub(1, 1) ~= "-" and a:sub(1, 1) == b:sub(1, 1) end
         if words[1]:lower() == "wait" then return a == ":0\r\n" and b == "ended" end -- it waits for years
         if words[1]:lower() == "client" and (sub == "id" or sub == "list") then return true end
         if words[3] == "9223372036854775807" and sub == "pause" then return true end -- its end is over 2^63

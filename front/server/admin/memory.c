@@ -146,11 +146,17 @@ int serve__cmd_memory_help(struct serve__call *q)
     return serve__help(q, lines);
 }
 
+/* The pictures of versions 5 and 6 have three and two numbers, which are read. */
 int serve__cmd_lolwut(struct serve__call *q)
 {
     static const char text[] = "Redis ver. " SERVE__REDIS_VERSION "\n";
-    int64_t version;
-    if (q->argc >= 3 && serve__is(&q->argv[1], "version") && !serve__read_integer(&q->argv[2], &version))
+    int64_t version = 0, n;
+    bool told = q->argc >= 3 && serve__is(&q->argv[1], "version");
+    if (told && !serve__read_integer(&q->argv[2], &version))
         return SERVE__E_INTEGER;
+    int numbers = version == 5 ? 3 : version == 6 ? 2 : 0;
+    for (int i = 3; told && i < q->argc && i < 3 + numbers; i++)
+        if (!serve__read_integer(&q->argv[i], &n))
+            return SERVE__E_INTEGER;
     return serve__verbatim(q, "txt", text, sizeof text - 1);
 }

@@ -99,14 +99,38 @@ int serve__cmd_slaveof(struct serve__call *q)
     return serve__cmd_replicaof(q);
 }
 
+/* FAILOVER [TO host port] [TIMEOUT ms] [FORCE]: is it told in Redis' way? */
+static int check_failover(struct serve__call *q)
+{
+    bool to = false, timeout = false, force = false;
+    int64_t n;
+    for (int i = 1; i < q->argc; i++) {
+        const caret_slice *word = &q->argv[i];
+        if (!to && i + 2 < q->argc && serve__is(word, "to")) {
+            if (serve__arg_integer(q, i += 2, &n) != CARET_OK)
+                return SERVE__E_INTEGER;
+            to = true;
+        } else if (!timeout && i + 1 < q->argc && serve__is(word, "timeout")) {
+            if (serve__arg_integer(q, ++i, &n) != CARET_OK)
+                return SERVE__E_INTEGER;
+            if (n <= 0)
+                return serve__fail(q, "ERR FAILOVER timeout must be greater than 0");
+            timeout = true;
+        } else if (!force && serve__is(word, "force")) {
+            force = true;
+        } else {
+            return SERVE__E_SYNTAX;
+        }
+    }
+    return CARET_OK;
+}
+
 int serve__cmd_failover(struct serve__call *q)
 {
-    const caret_slice *word = &q->argv[q->argc > 1];
-    if (q->argc == 2 && serve__is(word, "abort"))
+    if (q->argc == 2 && serve__is(&q->argv[1], "abort"))
         return serve__fail(q, "ERR No failover in progress.");
-    if (q->argc > 1 && !serve__is(word, "to") && !serve__is(word, "timeout"))
-        return SERVE__E_SYNTAX;
-    return serve__fail(q, "ERR FAILOVER requires connected replicas.");
+    int rc = check_failover(q);
+    return rc == CARET_OK ? serve__fail(q, "ERR FAILOVER requires connected replicas.") : rc;
 }
 
 /* There are no replicas: none has acknowledged. */
