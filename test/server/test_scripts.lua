@@ -174,17 +174,18 @@ case("a script does the same when it is compiled", function(c)
         return {redis.call("get", "n"), redis.call("hget", "h", redis.call("get", "n")),
             redis.call("exists", "n", n), redis.call("get", "none"), redis.call("type", "n").ok,
             tostring(redis.pcall("incr", "h").err), tostring(redis.pcall("get").err),
-            tostring(redis.pcall("get", nil).err), tostring(redis.pcall("Get", "n", 1).err),
-            redis.call("Get", "n")}]]
+            redis.pcall().err, tostring(redis.pcall("get", nil).err),
+            tostring(redis.pcall("Get", "n", 1).err), redis.call("Get", "n")}]]
     local wrong = "WRONGTYPE Operation against a key holding the wrong kind of value"
     local arity = "ERR Wrong number of args calling Redis command from script"
+    local none = "ERR Please specify at least one argument for this redis lib call"
     local types = "ERR Lua redis lib command arguments must be strings or integers"
     for i = 1, 400 do
         local odd = ({"-0", "1e20", "0.5", "-7"})[i % 40 + 1]
         local n = ({["-0"] = "-0", ["1e20"] = "1e+20", ["-7"] = "-7", ["0.5"] = "0.5"})[odd]
         is(c("EVAL", texts, 0, odd or i),
-            {n or tostring(i), "0.10000000000000001", 1, resp.null, "string", wrong, arity, types, arity,
-            n or tostring(i)})
+            {n or tostring(i), "0.10000000000000001", 1, resp.null, "string", wrong, arity, none, types,
+            arity, n or tostring(i)})
         fails(c("EVAL", "redis.call('incr', 'h')", 0), wrong .. " script: ")
         fails(c("EVAL", "redis.call('get', nil)", 0), types .. " script: ")
         fails(c("EVAL_RO", "redis.call('del', 'h')", 0), "ERR Write commands are not allowed from read-only")

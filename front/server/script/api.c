@@ -16,14 +16,19 @@
 #include "server/script/debugger.h"
 #include "server/worker.h"
 
-/* Raise {err = "ERR text"}, without a place. */
-static int raise(lua_State *L, const char *text)
+/* {err = "ERR text"}, without a place, raised or returned. */
+static int wrong(lua_State *L, const char *text, bool raises)
 {
     const struct serve__scripts *x = serve__scripts_here(L);
     if (serve__debugger_tells(x))
         serve__debugger_tell_error(x->debugger, text);
     serve__script_push_error(L, text, strlen(text), false);
-    return lua_error(L);
+    return raises ? lua_error(L) : 1;
+}
+
+static int raise(lua_State *L, const char *text)
+{
+    return wrong(L, text, true);
 }
 
 caret_slice serve__script_digits(double d, char room[SERVE__SCRIPT_DIGITS])
@@ -183,12 +188,9 @@ static int command(lua_State *L, bool raises)
     if (x->q == NULL)
         return raise(L, "ERR redis.call/pcall can only be called inside a script invocation");
     if (argc == 0)
-        return raise(L, "ERR Please specify at least one argument for this redis lib call");
-    if (argc > SERVE__SCRIPT_ARGS || !take_arguments(L, x, argc)) {
-        static const char text[] = "ERR Lua redis lib command arguments must be strings or integers";
-        serve__script_push_error(L, text, sizeof text - 1, false);
-        return raises ? lua_error(L) : 1;
-    }
+        return wrong(L, "ERR Please specify at least one argument for this redis lib call", raises);
+    if (argc > SERVE__SCRIPT_ARGS || !take_arguments(L, x, argc))
+        return wrong(L, "ERR Lua redis lib command arguments must be strings or integers", raises);
     serve__unlend(x->q->w->handoff, &x->lease);
     x->restart = x->restart || serve__script_holds_long(x);
     serve__memo_end(x, &x->memo);
