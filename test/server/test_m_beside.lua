@@ -189,11 +189,13 @@ case("one in line whose right is taken away lets the next one go on", function(c
     c("ACL", "DELUSER", "tb")
 end)
 
-case("not in MULTI, nor in scripts", function(c)
+case("not in MULTI, CARET.TP, nor in scripts", function(c)
     is(c("MULTI"), "OK")
     fails(c("CARET.M", "$$one^tb"), "ERR Command not allowed inside a transaction")
     fails(c("EXEC"), "EXECABORT")
+    fails(c("CARET.TP", 2, "M", "$$one^tb"), "ERR 'M' can't be a part of CARET.TP")
     fails(c("EVAL", "return redis.call('caret.m', '$$one^tb')", 0), "ERR This Redis command is not allowed")
+    fails(c("EVAL", "return redis.call('caret.tp', 2, 'm', '$$one^tb')", 0), "ERR 'm' can't be a part")
 end)
 
 case("beside scripts that have all other threads", function(c)

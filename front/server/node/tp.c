@@ -43,9 +43,8 @@ const struct serve__command *serve__node_part(const caret_slice *name)
             ? snprintf(full, sizeof full, "%.*s", (int)(name->len < 31 ? name->len : 31), name->data)
             : snprintf(full, sizeof full, "caret.%.*s", (int)(name->len < 20 ? name->len : 20), name->data);
     const struct serve__command *c = serve__command_find(full, (size_t)n);
-    bool fits = c != NULL && c->run != NULL && c->run != serve__cmd_caret_lock &&
-                c->run != serve__cmd_caret_unlock && c->run != serve__cmd_caret_tp &&
-                strcmp(c->group, "caret") == 0;
+    bool fits = c != NULL && c->run != NULL && !(c->flags & SERVE__NO_MULTI) &&
+                c->run != serve__cmd_caret_tp && strcmp(c->group, "caret") == 0;
     return fits ? c : NULL;
 }
 
