@@ -99,11 +99,10 @@ void caret__segment_place(struct caret__shared *sh)
     sh->seg_size = caret__align_up(end, REGION_ALIGN);
 }
 
-/* Could so many bytes of address space be mapped?  Half as much again is left to the host.  What sets a
- * limit can be ulimit -v, but also a small machine's page tables, or a tool like valgrind. */
+/* Could so many bytes of address space be mapped?  What sets a limit can be ulimit -v, but also a small machine's
+ * page tables, or a tool like valgrind. */
 static bool address_space_has(uint64_t bytes)
 {
-    bytes += bytes / 2;
     void *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         return false;
@@ -152,6 +151,7 @@ static int choose_sizes(struct caret__engine *e, struct caret__shared *sh, const
     for (;;) {
         caret__segment_place(sh);
         uint64_t space = sh->seg_size + 2 * sh->ring_size + (uint64_t)sh->max_pages * CARET__PAGE_SIZE;
+        space += space / 2; /* for the host */
         if (caret__file_size_allowed(sh->seg_size) && address_space_has(space))
             return CARET_OK;
         if (sh->max_pages / 2 >= MIN_PAGES && sh->max_pages / 2 >= npages + npages / 4)
@@ -161,8 +161,8 @@ static int choose_sizes(struct caret__engine *e, struct caret__shared *sh, const
         else
             return caret__fail(CARET_E_SHM,
                                "%s: limits of this process (ulimit -v, -f) leave too little address space: "
-                               "%llu MiB are the least for this database",
-                               e->path, (unsigned long long)(space >> 20));
+                               "%llu MiB more than it has now are the least for this database",
+                               e->path, (unsigned long long)(space >> 20) + 1);
     }
 }
 

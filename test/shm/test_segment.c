@@ -403,6 +403,45 @@ static void limited_address_space_gives_smaller_limits(void **state)
     join(child);
 }
 
+/* Let this process map so many bytes beside what it has. */
+static void allow_address_space(uint64_t bytes)
+{
+    unsigned long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%llu", &pages), 1);
+    fclose(f);
+    struct rlimit limit = {pages * (uint64_t)sysconf(_SC_PAGESIZE) + bytes, RLIM_INFINITY};
+    setrlimit(RLIMIT_AS, &limit);
+}
+
+static void address_space_that_is_said_to_be_the_least_suffices(void **state)
+{
+    struct fixture *f = *state;
+    pid_t child;
+
+    if (SANITIZED) {
+        print_message("skipped: the sanitizer needs terabytes of address space itself\n");
+        skip();
+    }
+    child = fork();
+    if (child == 0) {
+        unsigned long long least = 0;
+        allow_address_space(UINT64_C(1) << 20);
+        if (caret__segment_create(&f->e, &f->id, NULL, NPAGES, 0) != CARET_E_SHM)
+            _exit(1);
+        const char *said = strstr(caret_message(), "address space: ");
+        if (said == NULL || sscanf(said, "address space: %llu MiB", &least) != 1)
+            _exit(2);
+        allow_address_space((uint64_t)least << 20);
+        bool ok = caret__segment_create(&f->e, &f->id, NULL, NPAGES, 0) == CARET_OK;
+        unlink(f->e.seg_path);
+        _exit(ok ? 0 : 3);
+    }
+    join(child);
+}
+
 static void file_size_limit_is_an_error_not_a_signal(void **state)
 {
     struct fixture *f = *state;
@@ -472,6 +511,7 @@ int main(void)
         TEST(the_arena_leaves_room_for_the_pages),
         TEST(the_arena_is_a_quarter_of_the_memory),
         TEST(limited_address_space_gives_smaller_limits),
+        TEST(address_space_that_is_said_to_be_the_least_suffices),
         TEST(file_size_limit_is_an_error_not_a_signal),
         TEST(sweep_removes_only_own_leftovers),
     };
