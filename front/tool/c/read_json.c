@@ -15,7 +15,8 @@ struct cursor {
     char *start, *p, *end;
 };
 
-static int bad(struct cursor *c, const char *what)
+/* The column of the place; its line, in a document of many, is noted. */
+static size_t note_place(struct cursor *c)
 {
     size_t column = 1;
 
@@ -29,7 +30,21 @@ static int bad(struct cursor *c, const char *what)
     } else {
         column = (size_t)(c->p - c->start) + 1;
     }
-    return caret__load_bad(c->l, "column %zu: %s", column, what);
+    return column;
+}
+
+static int bad(struct cursor *c, const char *what)
+{
+    return caret__load_bad(c->l, "column %zu: %s", note_place(c), what);
+}
+
+static int set(struct cursor *c, caret_node_buf *n, caret_slice value)
+{
+    int rc = caret__load_set(c->l, &n->node, value.data, value.len);
+
+    if (rc == CARET_E_SYNTAX)
+        note_place(c);
+    return rc;
 }
 
 static void skip(struct cursor *c)
@@ -316,7 +331,7 @@ int caret__load_jsonl(struct caret__load *l, char *text, size_t len)
         rc = bad(&c, "nothing was expected after it");
     if (rc == CARET_OK && !(has_node && has_value))
         rc = bad(&c, has_node ? "there is no value" : "there is no node");
-    return rc == CARET_OK ? caret__load_set(l, &n.node, value.data, value.len) : rc;
+    return rc == CARET_OK ? set(&c, &n, value) : rc;
 }
 
 /* ----------------------------------------------------------------------- JSON */
@@ -357,7 +372,7 @@ static int read_member(struct cursor *c, caret_node_buf *n)
         underscores++;
     if (n != NULL && key.len == 2 && underscores == 2) {
         rc = read_value(c, &value);
-        return rc == CARET_OK ? caret__load_set(c->l, &n->node, value.data, value.len) : rc;
+        return rc == CARET_OK ? set(c, n, value) : rc;
     }
     if (n != NULL && key.len > 2 && underscores == key.len)
         key.len--;
@@ -389,7 +404,7 @@ static int read_tree(struct cursor *c, caret_node_buf *n)
     if (accept(c, '['))
         return read_array(c, n);
     rc = read_value(c, &value);
-    return rc == CARET_OK ? caret__load_set(c->l, &n->node, value.data, value.len) : rc;
+    return rc == CARET_OK ? set(c, n, value) : rc;
 }
 
 int caret__load_json(struct caret__load *l, char *text, size_t len)
