@@ -140,7 +140,7 @@ static int verify(struct caret__copy *c)
     if (rc != CARET_OK || findings == 0)
         return rc;
     report[strcspn(report, "\n")] = '\0';
-    return caret__fail(CARET_E_CORRUPT, "%s: damaged, so there is no backup of it: %s (%u findings)",
+    return caret__fail(CARET_E_CORRUPT, "%s: damaged, so no copy of it is made: %s (findings: %u)",
                        s->e->path, report, findings);
 }
 

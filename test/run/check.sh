@@ -90,6 +90,9 @@ note $? "which file and page"
 expect 1 "in JSON too" check "$dir/bad.caret" --json
 grep -q '"clean":false,"findings":\["' "$dir/out"
 note $? "with findings"
+expect 3 "it is not compacted" compact "$dir/bad.caret"
+grep -q "CORRUPT: $dir/bad.caret: damaged, so no copy of it is made: page [0-9]*: .*findings: [0-9]" "$dir/err"
+note $? "for that reason"
 
 # what is left of it, and all of a good one
 expect 0 "a good database is salvaged whole" salvage "$db" "$dir/good.zwr"
