@@ -346,7 +346,8 @@ end
 --                         "live" each commit of those who have it open, "file" what is in the files
 --   sync = "interval"     "commit", "interval" or "off": what a loss of power may take
 --   sync_interval = 1     seconds between syncs
---   log_size = 64 MiB     bytes of the log; three quarters of it are the limit of one transaction
+--   log_size = 64 MiB     bytes of the log; three quarters of one that is given, and 768 MiB, are
+--                         the limit of one transaction
 --   arena_limit           bytes of changed pages kept in shared memory
 --   shm_dir = "/dev/shm"  where shared memory is
 --   progress              function(part): called once a second while a recovery takes longer than that, with
