@@ -233,6 +233,8 @@ local function known(text, theirs, mine)
     local x, y = theirs:match '^V "([^"]*)" ', mine:match "^V (%-?[%d.]+) "
     local number = x and (tonumber((x:match "^%-?[%d.]+")) or 0)
     if text:find("#", 1, true) and y and number == tonumber(y) then return true end
+    if text:find "#%(.*%d%d%d%d%d%d%d%d%d%d" then return true end
+    if text:find("#", 1, true) and y and x and x:gsub("0%.", ".") == y then return true end
     local effect = text:find("$I", 1, true) or text:find("$$", 1, true)
     local all = effect or text:find("$S(", 1, true) or text:find("@", 1, true)
     if all and text:find "[&!]" then return true end
