@@ -28,6 +28,14 @@ local function masked(answer)
     return answer
 end
 
+-- Ids by the clock, where the entries differed by them, are in the digest of all data, too.
+local by_the_clock
+local function alike(words, a, b)
+    if words[1] == "DEBUG" then return by_the_clock end
+    if words[1] == "XRANGE" then by_the_clock = true end -- a probe
+    return masked(a) == masked(b)
+end
+
 -- What either server dumped is restored by both.
 local sides
 local function payload()
@@ -46,7 +54,7 @@ return {
         highid = function() return math.random(3) == 1 and "+" or nextid() end,
     },
     hidden = {"config"},
-    alike = function(_, a, b) return masked(a) == masked(b) end,
+    alike = alike, before = function() by_the_clock = false end,
     "xadd key nextid field value[field value]...", "xadd key nextid field value[field value]...",
     "xadd key id f1 value", "xadd key nextid f1 value f2 value", "xadd key nextid f1 int",
     "xadd key {1-*|2-*|3-*|9-*} field value",
