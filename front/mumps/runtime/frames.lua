@@ -65,7 +65,7 @@ local function run_out(kind, d, top, ok, v, p)
                 return nil, wrong_quit_of_trap(d, p)
             end
             return nil, trapped
-        elseif ok and (before == nil or trap.ecode == "" or before.control or before.by_ztrap) then
+        elseif ok then
             trap.note_exit(d, trapped, left or ended)
             local out = ended and trap.ecode == "" and ends_callers(d, top)
             if out then
@@ -83,10 +83,6 @@ local function run_out(kind, d, top, ok, v, p)
             end
             unwind(top) -- its NEWs are undone, and so the trap may be that of the level before
             v = wrong_quit(d, p)
-        elseif ok then
-            unwind(top)
-            before.trapped = true -- a trap ran, and ended without clearing $ECODE
-            return nil, before
         end
         L.n = d
         local f, e = trap.caught(internal(v), d, before)
