@@ -363,7 +363,7 @@ static int look_by_entries(struct through *w, struct caret__part *part)
     w->last = true;
     if (rc == CARET_OK)
         rc = look_into(w, &at, part, &count);
-    if (rc == CARET_OK && beside && !caret__at_valid(w->v, &parent))
+    if (beside && !caret__at_valid(w->v, &parent)) /* what was found there means nothing */
         return CARET_NONE;
     if (rc != CARET_OK)
         return rc;

@@ -50,7 +50,10 @@ bool caret__walk_beside(struct caret__view *v, const struct caret__at *at, int b
     parent->pos = k->parent.index;
     uint32_t next = child_of(v, parent->page, parent->pos + (unsigned)by); /* before 0 is after all */
     /* trusted: its crc is taken now, if it is in the file and nobody has; else two descents would do it */
-    if (next == 0 || !caret__page_trusted(v->pg, next, 0) || !caret__at_meet(v, next, to))
+    if (next == 0 || !caret__page_trusted(v->pg, next, 0))
+        return false;
+    CARET_FAULT("walk_trusted"); /* it may be anything by now */
+    if (!caret__at_meet(v, next, to))
         return false;
     unsigned count = caret__page_count(to->page);
     to->pos = by > 0 ? 0 : count - 1;
