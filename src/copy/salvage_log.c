@@ -85,7 +85,8 @@ static int follow(struct caret__salvage_log *l, const struct caret__logfile *f, 
 
     while (rc == CARET_OK && caret__log_read(f, lsn, head, sizeof head) == CARET_OK) {
         uint32_t size = caret__le32(head);
-        if (size < CARET__REC_HEAD + CARET__REC_TAIL || size > f->size || lsn + size > m->lsn + f->size)
+        if (size < CARET__REC_HEAD + CARET__REC_TAIL || size > CARET__RECORD_MAX ||
+            lsn + size > m->lsn + f->size)
             break;
         uint8_t *room = realloc(rec, size);
         if (room == NULL) {

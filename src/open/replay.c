@@ -135,6 +135,18 @@ static int peek(struct replay *r, uint64_t lsn, size_t n, const uint8_t **p)
     return CARET_OK;
 }
 
+/* Has a record of n bytes at lsn its trailer where it would end?  CARET_NONE: no, so it is none.  What stands after the
+ * chain is of older records, and may say any size. */
+static int ends_there(const struct replay *r, uint64_t lsn, uint32_t n)
+{
+    uint64_t trailer;
+
+    if (n > CARET__RECORD_MAX || lsn + n > r->begin + r->file.size)
+        return CARET_NONE;
+    int rc = caret__log_read(&r->file, lsn + n - sizeof trailer, &trailer, sizeof trailer);
+    return rc == CARET_OK && caret__trailer_size(trailer) != n ? CARET_NONE : rc;
+}
+
 /* A record that is larger than the buffer: so it says. */
 static int grow_buffer(struct replay *r, uint32_t size)
 {
@@ -157,11 +169,12 @@ static int record_at(struct replay *r, uint64_t lsn, uint64_t seed, const uint8_
     if (rc != CARET_OK || *rec == NULL)
         return rc;
     n = caret__le32(*rec);
-    if (n < CARET__REC_HEAD + CARET__REC_TAIL || n > r->file.size)
+    if (n < CARET__REC_HEAD + CARET__REC_TAIL)
         return CARET_OK;
     caret__log_unmap(&r->mapped);
-    bool whole = n > r->cap && lsn + n <= r->begin + r->file.size;
-    *rec = whole && !r->e->observes ? caret__log_map(&r->file, lsn, n, &r->mapped) : NULL;
+    if (n > r->cap && (rc = ends_there(r, lsn, n)) != CARET_OK)
+        return rc == CARET_NONE ? CARET_OK : rc;
+    *rec = n > r->cap && !r->e->observes ? caret__log_map(&r->file, lsn, n, &r->mapped) : NULL;
     if (*rec == NULL) {
         rc = n > r->cap ? grow_buffer(r, n) : CARET_OK;
         if (rc == CARET_OK)
