@@ -345,6 +345,13 @@ static int look_into(struct through *w, const struct caret__at *at, struct caret
     return CARET_OK;
 }
 
+/* Does the leaf beside end after the one before it?  Not always in a damaged tree, or in a file that is written over:
+ * there steps could lead in a ring.  A bound that a descent tells is always after the key. */
+static bool goes_on(const struct through *w)
+{
+    return w->after_len == 0 || caret__bytes_compare(w->after, w->after_len, w->from, w->from_len) >= 0;
+}
+
 /* The first leaf, or the one beside that before: an entry after the span tells that it is the last.  CARET_NONE: look
  * by the bounds. */
 static int look_by_entries(struct through *w, struct caret__part *part)
@@ -367,6 +374,8 @@ static int look_by_entries(struct through *w, struct caret__part *part)
         return CARET_NONE;
     if (rc != CARET_OK)
         return rc;
+    if (beside && !goes_on(w))
+        return CARET_NONE;
     if (beside)
         caret__walk_on(w->v->walk, &at, 1);
     w->last = part->to < count;
