@@ -184,7 +184,8 @@ static int decode(struct serve__call *q, const struct caret_codec__hll *hll)
     if (caret_codec__hll_is_dense(hll->bytes))
         return serve__fail(q, "ERR HLL encoding is not sparse");
     while (at < hll->len) {
-        if (!caret_codec__hll_run(hll->bytes, hll->len, &at, &run)) /* of a text that SETRANGE made: half a run */
+        /* Of a text that SETRANGE made the last run may be half a one. */
+        if (!caret_codec__hll_run(hll->bytes, hll->len, &at, &run))
             run.registers = ((run.registers - 1) << 8) + 1;
         if (run.value == 0)
             serve__buffer_print(b, "%c:%u ", run.two_bytes ? 'Z' : 'z', run.registers);
