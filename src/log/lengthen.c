@@ -42,6 +42,9 @@
  * head is still below the limit.  Whoever reads after checkpoint_lsn while the place changes finds bytes
  * that continue no chain (follow.c).
  *
+ * No plan is made by a checkpoint that a replay takes: the records that are still to be done may go beyond the limit,
+ * and after another death the next recovery would look for those at the new place.
+ *
  * Invariants: no plan without a limit; head <= log_limit as long as there is one.
  */
 #include "log/lengthen.h"
@@ -148,7 +151,7 @@ int caret__log_prepare(struct caret__engine *e, uint64_t least, uint64_t *size)
     int rc;
 
     *size = 0;
-    if (atomic_load(&e->sh->log_next_size) != 0 || caret__file_removed(&e->log_fd))
+    if (atomic_load(&e->sh->log_next_size) != 0 || caret__file_removed(&e->log_fd) || e->replays)
         return CARET_OK;
     want = next_size(e, have, least);
     if (want <= have)

@@ -567,11 +567,13 @@ int caret__replay(struct caret__engine *e, uint64_t reach, bool part)
     if (rc == CARET_OK)
         rc = caret__writer_lock(e);
     if (rc == CARET_OK) {
+        e->replays = true;
         rc = grow_for_claims(&r);
         if (rc == CARET_OK)
             rc = mark_rest(&r, false);
         if (rc == CARET_OK)
             rc = apply_all(&r);
+        e->replays = false;
         caret__writer_unlock(e);
     }
     caret__log_unmap(&r.mapped);

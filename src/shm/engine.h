@@ -87,6 +87,7 @@ struct caret__engine {
     uint8_t *log_tail; /* observes, while opening: log bytes from log_tail_from on that no file has */
     uint64_t log_tail_from, log_tail_len;
     uint64_t log_end; /* observes, while opening: where in the log file the record is, 0 = not known */
+    bool replays;     /* while opening: its log is read where it is (open/replay.c) */
     unsigned refs;
     struct caret__background *background; /* log/background.c; NULL = none runs */
     struct caret__background *rested;     /* its memory, also while none runs */

@@ -191,6 +191,20 @@ static void a_size_that_was_asked_for_stays(void **state)
     close_it();
 }
 
+/* It is read at the place that it has. */
+static void while_it_is_replayed_it_stays(void **state)
+{
+    (void)state;
+    open_sized(0);
+    fill();
+    e->replays = true;
+    assert_false(set_until_longer());
+    e->replays = false;
+    assert_true(set_until_longer());
+    read_all();
+    close_it();
+}
+
 static void a_longer_log_survives_kills(void **state)
 {
     (void)state;
@@ -680,6 +694,7 @@ int main(void)
         LOG_TEST(a_plan_counts_at_once),
         LOG_TEST(it_is_not_used_to_its_end_where_checkpoints_are_cheap),
         LOG_TEST(a_size_that_was_asked_for_stays),
+        LOG_TEST(while_it_is_replayed_it_stays),
         LOG_TEST(a_longer_log_survives_kills),
         LOG_TEST(what_the_disk_does_not_have_is_not_missed),
         LOG_TEST(the_shortest_limit_of_all_users_counts),
