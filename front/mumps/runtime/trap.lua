@@ -10,6 +10,7 @@
 --     $ZYERROR is done first.
 --     $ZTRAP   the same; at its end the line of the error is tried again. Each such try counts as a level, so
 --              that a line that always fails has an end, until the M level ends or a GOTO leaves it.
+--              Where it is empty by a NEW or SET of its own (`none`) no $ZTRAP of the levels before is asked.
 --
 -- NEW of $ETRAP or $ZTRAP saves both, as setting one empties the other.
 
@@ -18,7 +19,7 @@ local level = require "mumps.runtime.level"
 local symbols = require "mumps.runtime.symbols"
 
 local M = {etrap = "", ztrap = "B", ecode = "", zstatus = "", zerror = "Unprocessed $ZERROR, see $ZSTATUS",
-    estack = 0}
+    estack = 0, none = false}
 local L = level.L
 
 function level.is_clear()
@@ -50,14 +51,19 @@ local function compiles(text)
     return M.compile(text)
 end
 
+-- A text that does not compile leaves $ETRAP as it was, but takes $ZTRAP away.
 function M.set_etrap(v)
     v = tostring(v)
+    M.ztrap, M.none = "", false
     compiles(v)
-    M.etrap, M.ztrap = v, ""
+    M.etrap = v
 end
 
 local traps = {restore = function(_, etrap, ztrap)
-    M.etrap, M.ztrap = etrap, ztrap
+    M.etrap, M.ztrap, M.none = etrap, ztrap, false
+end}
+local ztraps = {restore = function(_, etrap, ztrap)
+    M.etrap, M.ztrap, M.none = etrap, ztrap, ztrap == ""
 end}
 local estack = {restore = function(_, n)
     M.estack = n
@@ -66,7 +72,7 @@ end}
 -- $ETRAP keeps its value.
 function M.new_etrap()
     symbols.push_special(traps, M.etrap, M.ztrap)
-    M.ztrap = ""
+    M.ztrap, M.none = "", false
 end
 
 -- An $ETRAP that it takes the place of comes back when the level ends.
@@ -76,12 +82,12 @@ function M.set_ztrap(v)
     if v ~= "" and M.etrap ~= "" then
         M.new_etrap()
     end
-    M.ztrap, M.etrap = v, ""
+    M.ztrap, M.etrap, M.none = v, "", v == ""
 end
 
 function M.new_ztrap()
-    symbols.push_special(traps, M.etrap, M.ztrap)
-    M.etrap, M.ztrap = "", ""
+    symbols.push_special(ztraps, M.etrap, M.ztrap)
+    M.etrap, M.ztrap, M.none = "", "", true
 end
 
 function M.new_estack()
@@ -154,7 +160,7 @@ function M.trap_of(e)
         return e.exception, true
     elseif M.etrap ~= "" then
         return M.etrap, false
-    elseif M.ztrap ~= "" and M.ztrap ~= "B" then
+    elseif M.ztrap ~= "" and M.ztrap ~= "B" and not e.no_ztrap then
         return M.ztrap, true
     end
 end
@@ -162,11 +168,11 @@ end
 -- $ZYERROR's entry is done before any trap, at the level of the error; it has no traps but its own. An error
 -- of it is in $ZERROR, and nowhere else. Returns the way out that it took, ZGOTO or HALT.
 local function run_zyerror(e)
-    local was = {M.etrap, M.ztrap, M.ecode, M.list, M.full, M.zstatus, M.interactive, L.n}
+    local was = {M.etrap, M.ztrap, M.ecode, M.list, M.full, M.zstatus, M.interactive, L.n, M.none}
     M.etrap, M.ztrap, M.zerror, M.interactive = "", "B", "", nil
     local ok, wrong = pcall(M.do_zyerror, e)
     L.n = was[8]
-    M.etrap, M.ztrap, M.interactive = was[1], was[2], was[7]
+    M.etrap, M.ztrap, M.interactive, M.none = was[1], was[2], was[7], was[9]
     if ok then
         return
     end
@@ -238,7 +244,9 @@ function M.caught(e, n, before)
         return nil, e
     end
     e.tried = n
+    e.no_ztrap = e.no_ztrap or M.none
     local text, by_ztrap = M.trap_of(e)
+    e.no_ztrap = e.no_ztrap and not text
     e.by_exception, e.exception = e.exception ~= nil, nil
     e.by_ztrap, e.trapped = by_ztrap, text ~= nil
     if text and not by_ztrap then
@@ -261,7 +269,7 @@ end
 
 --- Errors and traps as they are when a program begins.
 function M.clear()
-    M.etrap, M.ztrap, M.ecode, M.zstatus = "", "B", "", ""
+    M.etrap, M.ztrap, M.ecode, M.zstatus, M.none = "", "B", "", "", false
     M.zerror, M.estack = "Unprocessed $ZERROR, see $ZSTATUS", 0
     level.handling, M.exits = nil, nil
     level.forget()
