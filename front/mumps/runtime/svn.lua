@@ -133,28 +133,27 @@ local function line_again(code, line)
     return load.at_line(code.whole or code, line)
 end
 
--- The innermost level below the one of now that is in a line of a routine begins that line again.
-local function retry_below()
+-- The way to the line of a routine that the innermost level below the one of now is in, which begins again.
+local function line_below()
     for _, l in ipairs(level.live(2, L.n - 1)) do
         if l.code.kind == "routine" then
-            local again = line_again(l.code, l.line)
-            return errors.rethrow{control = "goto", level = l.n, fn = again}
+            return {control = "goto", level = l.n, fn = line_again(l.code, l.line)}
         end
     end
 end
 
 -- The line that failed, once more; of an error that a level above this one passed on, nothing. Where an
--- XECUTE failed, the line of the routine that has it, by the level of that.
+-- XECUTE failed, the line of the routine that has it, by the level of that (e.below).
 function trap.retry(e)
     local seen = level.failed[L.n]
     local code = e.at_level == L.n and e.code_at
-    local within = code and seen and seen.code.kind ~= "routine"
     local again = code and line_again(code, e.line_at) or trap.nothing
+    e.below = code and seen and seen.code.kind ~= "routine" and line_below()
     return function()
-        local _ = within and retry_below()
+        local _ = e.below and errors.rethrow(e.below)
         e.again = true
         return again()
-    end, within
+    end
 end
 
 function trap.handler(text, by_ztrap, e)
@@ -169,13 +168,11 @@ function trap.handler(text, by_ztrap, e)
     if not by_ztrap then
         return f
     end
-    local within
-    code.again, within = trap.retry(e)
-    code.about = e
-    return not within and f or function()
+    code.again, code.about = trap.retry(e), e
+    return not e.below and f or function()
         local v, p = f()
         if v == nil then
-            retry_below()
+            return errors.rethrow(e.below)
         end
         return v, p
     end

@@ -206,7 +206,36 @@ local function arrival(e)
     return e.fn or M.nothing, e
 end
 
+-- The trap of level n takes the error, if there is one: as caught().
+local function take(e, n)
+    e.tried = n
+    e.no_ztrap = e.no_ztrap or M.none
+    local text, by_ztrap = M.trap_of(e)
+    e.no_ztrap = e.no_ztrap and not text
+    e.by_exception, e.exception = e.exception ~= nil, nil
+    e.by_ztrap, e.trapped = by_ztrap, text ~= nil
+    if text and not by_ztrap then
+        level.handling, level.handled = n, e
+    end
+    if not text then
+        local f = M.ztrap == "B" and M.interactive and M.interactive(e) -- direct mode has a prompt for it
+        e.by_ztrap, e.untrapped = f and true or false, not f
+        return f, e
+    end
+    local f = M.handler(text, by_ztrap, e)
+    return f, e
+end
+
+-- A ZGOTO that ends level n, whose $ZTRAP was for an error in an XECUTE: the line of the routine that has
+-- that begins again, unless its level ends, too.
+local function line_instead(e, n, before)
+    local below = before and before.below
+    local ends = below and e.control == "goto" and e.level <= n and not e.fn and not e.trap
+    return ends and below.level < e.level and below or nil
+end
+
 function M.caught(e, n, before)
+    e = line_instead(e, n, before) or e
     roll_back(e, n)
     if e.control == "goto" and e.level == n then
         return arrival(e)
@@ -243,22 +272,7 @@ function M.caught(e, n, before)
     if level.handling and n > level.handling then
         return nil, e
     end
-    e.tried = n
-    e.no_ztrap = e.no_ztrap or M.none
-    local text, by_ztrap = M.trap_of(e)
-    e.no_ztrap = e.no_ztrap and not text
-    e.by_exception, e.exception = e.exception ~= nil, nil
-    e.by_ztrap, e.trapped = by_ztrap, text ~= nil
-    if text and not by_ztrap then
-        level.handling, level.handled = n, e
-    end
-    if not text then
-        local f = M.ztrap == "B" and M.interactive and M.interactive(e) -- direct mode has a prompt for it
-        e.by_ztrap, e.untrapped = f and true or false, not f
-        return f, e
-    end
-    local f = M.handler(text, by_ztrap, e)
-    return f, e
+    return take(e, n)
 end
 
 -- A program whose level 0 ends by a trap, not by a QUIT or HALT of its own, has the error as its exit status,
