@@ -378,16 +378,20 @@ static void the_arena_is_a_quarter_of_the_memory(void **state)
     assert_in_range(arena, SANITIZED ? 1 : before / 2, before + before / 2); /* others take and give memory */
 }
 
-static void limited_address_space_gives_smaller_limits(void **state)
+static void need_address_space(void)
 {
-    struct fixture *f = *state;
-    pid_t child;
-
     if (SANITIZED) {
         print_message("skipped: the sanitizer needs terabytes of address space itself\n");
         skip();
     }
-    child = fork();
+}
+
+static void limited_address_space_gives_smaller_limits(void **state)
+{
+    struct fixture *f = *state;
+
+    need_address_space();
+    pid_t child = fork();
     if (child == 0) {
         struct rlimit limit = {UINT64_C(1) << 30, UINT64_C(1) << 30};
         setrlimit(RLIMIT_AS, &limit);
@@ -419,13 +423,9 @@ static void allow_address_space(uint64_t bytes)
 static void address_space_that_is_said_to_be_the_least_suffices(void **state)
 {
     struct fixture *f = *state;
-    pid_t child;
 
-    if (SANITIZED) {
-        print_message("skipped: the sanitizer needs terabytes of address space itself\n");
-        skip();
-    }
-    child = fork();
+    need_address_space();
+    pid_t child = fork();
     if (child == 0) {
         unsigned long long least = 0;
         allow_address_space(UINT64_C(1) << 20);
