@@ -336,6 +336,10 @@ static inline int caret__integer(lua_State *L, int i, int64_t *out)
 /* Push the number that the text says; 0 and nothing if it is none. */
 int caret__push_number(lua_State *L, const char *s, size_t len);
 
+/* short_number(text): the number whose text Caret writes so, of at most 15 digits and without an exponent; nothing:
+ * it is another one, or none. */
+int caret__short_number(lua_State *L);
+
 /* An integer, as text where the numbers of this Lua can't be it. */
 void caret__push_integer(lua_State *L, int64_t v);
 

@@ -418,6 +418,7 @@ int luaopen_caret_core(lua_State *L)
                                          {"trollback", caret__trollback},
                                          {"lock_list", caret__db_lock},
                                          {"variables", caret__variables},
+                                         {"short_number", caret__short_number},
                                          {NULL, NULL}};
     stay_mapped();
     luaL_newmetatable(L, "caret.error");

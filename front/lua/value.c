@@ -292,6 +292,33 @@ static int read_integer(const char *s, size_t len, int64_t *out)
     return 1;
 }
 
+/* Has a number's text the form in which Caret writes it: no plus, no zero before the first digit or after the last. */
+static int is_canonical(const char *s, size_t len, const struct parts *p)
+{
+    if (s[0] == '+' || (p->end > p->point && s[p->end - 1] <= '0')) /* "1." and "1.50" */
+        return 0;
+    return s[p->whole] != '0' || len == 1;
+}
+
+int caret__short_number(lua_State *L)
+{
+    size_t len;
+    const char *s = lua_tolstring(L, 1, &len);
+    struct parts p;
+    int64_t v;
+    double d;
+
+    if (s == NULL || len > 17 || !is_number(s, len, &p) || p.exponent || !is_canonical(s, len, &p))
+        return 0;
+    if (p.end == p.point && p.end - p.whole <= 15 && read_integer(s, len, &v))
+        lua_pushinteger(L, (lua_Integer)v);
+    else if (read_short(s, &p, &d))
+        lua_pushnumber(L, d);
+    else
+        return 0;
+    return 1;
+}
+
 int caret__plain_number(const char *s, size_t len, double *out)
 {
     struct parts parts;

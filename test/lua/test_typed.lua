@@ -46,6 +46,35 @@ function TestTyped:test_values_come_back_as_they_went_in()
     lu.assertEquals({n.__, n:get(false), n.none.__}, {nil, false, nil})
 end
 
+-- What is read from a text is written as that text again: so a number is read only from the text that Caret
+-- writes for it, and everything else is a string.
+local function check_text(text)
+    raw.__ = text
+    local value = n.__
+    n.__ = value
+    if raw.__ ~= text then lu.fail(("%q is read as %s, which is written as %q"):format(text,
+        type(value), raw.__)) end
+    return type(value)
+end
+
+function TestTyped:test_texts_come_back_as_they_were()
+    local signs, texts, numbers = {"0", "1", "5", ".", "-", "+", " "}, {""}, 0
+    for at = 1, 2801 do -- all of at most four of them are made longer by one
+        for _, sign in ipairs(signs) do texts[#texts + 1] = texts[at] .. sign end
+    end
+    lu.assertEquals(#texts, 19608)
+    for _, text in ipairs(texts) do
+        numbers = numbers + (check_text(text) == "number" and 1 or 0)
+    end
+    lu.assertTrue(numbers > 300 and numbers < 1000, numbers)
+    for _, text in ipairs {"123456789012345", "1234567890.12345", "-.123456789012345", "100000000000000"} do
+        lu.assertEquals(check_text(text), "number")
+    end
+    for _, text in ipairs {"012345678901234", "1234567890.123450", "1e5", "0x10"} do
+        lu.assertEquals(check_text(text), "string")
+    end
+end
+
 function TestTyped:test_steps_know_types()
     lu.assertEquals({n:add("5")}, {true, nil})
     lu.assertEquals({n:add(true)}, {false, "5"})

@@ -21,7 +21,7 @@ local caret = require "caret"
 local trees = require "caret.trees"
 local core = require "caret.core"
 
-local misuse, typename = core.misuse, core.typename
+local misuse, typename, short_number = core.misuse, core.typename, core.short_number
 local unpack = table.unpack or unpack -- luacheck: ignore
 local byte, find, format, match, sub = string.byte, string.find, string.format, string.match, string.sub
 
@@ -60,7 +60,8 @@ local function number_of(s)
         if format(math.type and math.type(v) == "integer" and "%d" or "%.0f", v) == s then return v end
         return shortest(v) == digits_of(s) and v or s
     end
-    return #digits_of(s) <= 17 and v - v == 0 and v or s
+    local few = #s <= 18 or #digits_of(s) <= 17 -- one byte is a point or an E
+    return few and v - v == 0 and v or s
 end
 
 -- ------------------------------------------------------------------ tables
@@ -233,7 +234,11 @@ end
 --- The value that is stored so.
 function typed.decode(text)
     if type(text) ~= "string" then return text end
-    if byte(text) ~= 1 then return looks_like_number(text) and number_of(text) or text end
+    local first = byte(text)
+    if first ~= 1 then
+        if not first or first > 57 then return text end
+        return short_number(text) or (looks_like_number(text) and number_of(text)) or text
+    end
     local kind = sub(text, 2, 2)
     if kind == "s" then return sub(text, 3) end
     if text == "\1true" then return true end
