@@ -20,6 +20,11 @@ static inline int32_t caret__signed(uint32_t h)
     return (int32_t)(h ^ 0x80000000u);
 }
 
+static inline uint32_t caret__unsigned(int32_t h)
+{
+    return (uint32_t)h ^ 0x80000000u;
+}
+
 #if !defined(CARET__TSAN) && defined(__SSE2__)
 #include <emmintrin.h>
 

@@ -418,13 +418,23 @@ __attribute__((noinline)) static int seek_below(struct caret__view *v, const uin
     return go_down(v, key, len, at, NULL, 0, false);
 }
 
+/* In the leaf that ways lead to. */
+static inline __attribute__((always_inline)) int
+end_led(struct caret__view *v, const uint8_t *key, size_t len, struct caret__led led, struct caret__at *at)
+{
+    int rc = end_in_leaf(v, key, len, at, NULL);
+
+    if (caret__likely(rc == CARET_OK))
+        caret__aim_told(&led.way->aims, led.aim, at->page, at->pos);
+    return rc;
+}
+
 int caret__seek(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at)
 {
-    unsigned index;
-    const struct caret__way *way = caret__ways_lead(v, key, len, at, &index);
+    struct caret__led led = caret__ways_lead(v, key, len, at);
 
-    if (way != NULL) {
-        int rc = way->level == 1 ? end_in_leaf(v, key, len, at, NULL) : seek_below(v, key, len, at);
+    if (led.way != NULL) {
+        int rc = led.way->level == 1 ? end_led(v, key, len, led, at) : seek_below(v, key, len, at);
         if (caret__likely(rc == CARET_OK))
             return rc;
     }
@@ -434,13 +444,12 @@ int caret__seek(struct caret__view *v, const uint8_t *key, size_t len, struct ca
 int caret__seek_walk(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at)
 {
     const struct bound none = {NULL, false, NULL};
-    unsigned index;
-    const struct caret__way *way = caret__ways_lead(v, key, len, at, &index);
+    struct caret__led led = caret__ways_lead(v, key, len, at);
 
-    if (way == NULL || way->level != 1 || end_in_leaf(v, key, len, at, NULL) != CARET_OK)
+    if (led.way == NULL || led.way->level != 1 || end_led(v, key, len, led, at) != CARET_OK)
         return seek(v, key, len, at, &none);
     if (v->walk != NULL)
-        caret__walk_from(v->walk, v, &way->at, index, at->pgno);
+        caret__walk_from(v->walk, v, &led.way->at, led.index, at->pgno);
     return CARET_OK;
 }
 

@@ -25,8 +25,9 @@
  * grown; what is found not to hold any more is used again.
  *
  * Beside each child is a guess where it is: of an inner page its way, so that no slot is waited for; of a leaf its
- * place, so that it is asked for at once and comes together with its entry of the page table.  Nothing is read by a
- * guess that is wrong: a way tells which page it is of, and a leaf is looked for by step 4 all the same.
+ * place, so that it is asked for at once and comes together with its entry of the page table; aim.h tells which
+ * lines of it.  Nothing is read by a guess that is wrong: a way tells which page it is of, and a leaf is looked for
+ * by step 4 all the same.
  *
  * Ways are of plain descents in the database itself: not of snapshots, of a reader that only observes, or of locals.
  */
@@ -191,6 +192,7 @@ static struct caret__way *take(struct caret__view *v, struct caret__way_slot *sl
     w->hand = (w->hand + 1) % caret__max(w->used, 1);
     if (way != NULL) {
         way->at.pgno = 0;
+        way->aims = (struct caret__aims){0};
         way->slot = slot;
         slot->way = way;
     }

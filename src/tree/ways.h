@@ -5,9 +5,10 @@
 #define CARET_TREE_WAYS_H
 
 #include "page/below.h"
+#include "tree/aim.h"
 #include "tree/tree.h"
 
-#define CARET__WAY_PREFIX 72u /* pages with longer ones are not copied */
+#define CARET__WAY_PREFIX 131u /* pages with longer ones are not copied */
 #define CARET__WAY_GROUPS ((CARET__PAGE_USABLE / (10u + CARET__CHILD_LEN) + 1u) / CARET__BELOW + 1u)
 #define CARET__WAY_MOST   (CARET__BELOW * CARET__WAY_GROUPS) /* children */
 
@@ -24,6 +25,7 @@ struct caret__way {
     struct caret__at at;          /* which page, as of when; at.pgno 0: none; at.page is not used */
     struct caret__way_slot *slot; /* that it is in */
     uint16_t count, plen;         /* separators; bytes of their prefix */
+    struct caret__aims aims;      /* at the leaves below, if these are leaves */
     uint8_t level;
     uint8_t prefix[CARET__WAY_PREFIX];
     int32_t hint[CARET__BELOW]; /* the last head of each group but the last */
@@ -186,10 +188,24 @@ caret__way_leaf(const struct caret__pager *pg, uint32_t page, uint32_t guess)
     return guess != 0 || pg->file != NULL ? caret__page_at(pg, page, (uint64_t)guess << 32) : NULL;
 }
 
+/* Where in the leaf below child i of a group a key is expected. */
+static inline __attribute__((always_inline)) struct caret__aim
+caret__way_aim(struct caret__way *w, const struct caret__way_group *g, unsigned i, struct caret__way_place p)
+{
+    size_t group = (size_t)(g - w->group);
+
+    if (p.told >= 0 || g->head[i] == INT32_MAX || (i == 0 && group == 0))
+        return (struct caret__aim){0, 0};
+    int32_t before = i != 0 ? g->head[i - 1] : w->hint[group - 1];
+    return caret__aim_at(&w->aims, caret__unsigned(before), caret__unsigned(p.head),
+                         caret__unsigned(g->head[i]));
+}
+
 /* Step 4. */
 static inline __attribute__((always_inline)) bool caret__way_end(struct caret__view *v,
                                                                  const struct caret__way *way, uint32_t page,
-                                                                 uint32_t *guess, struct caret__at *at)
+                                                                 uint32_t *guess, struct caret__aim aim,
+                                                                 struct caret__at *at)
 {
     CARET_FAULT("way_end");
     if (!caret__at_meet(v, page, at) || !caret__way_unchanged(v, way))
@@ -198,7 +214,7 @@ static inline __attribute__((always_inline)) bool caret__way_end(struct caret__v
     if (way->level != 1) {
         caret__page_ask(at->page);
     } else if (caret__unlikely(*guess != place)) {
-        caret__page_ask(at->page);
+        caret__aim_ask(&way->aims, aim, at->page);
         *guess = place;
     }
     return true;
@@ -220,37 +236,46 @@ static inline __attribute__((always_inline)) struct caret__way *caret__ways_root
     return holds ? way : NULL;
 }
 
-/* Steps 1 to 4: `at` is the page that the ways lead to, as it is read by read.c, and it has been asked for.  The last
- * of them, of which it is the child `index`, or NULL: descend from the root. */
-static inline __attribute__((always_inline)) const struct caret__way *
-caret__ways_lead(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at, unsigned *index)
+/* Where ways lead. */
+struct caret__led {
+    struct caret__way *way; /* the last of them; NULL: descend from the root */
+    unsigned index;         /* which child of it */
+    struct caret__aim aim;  /* where in the leaf */
+};
+
+/* Steps 1 to 4: `at` is the page that the ways lead to, as it is read by read.c, and it has been asked for. */
+static inline __attribute__((always_inline)) struct caret__led
+caret__ways_lead(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at)
 {
+    const struct caret__led nowhere = {NULL, 0, {0, 0}};
     const struct caret__ways *ways = v->ways;
     struct caret__way *way = caret__ways_root(v);
-    uint32_t page;
 
     if (way == NULL)
-        return NULL;
+        return nowhere;
     for (;;) {
         if (way->level == 1)
             caret__way_ask(way);
+        struct caret__way_place place = caret__way_narrow(way, key, len, 0);
         struct caret__way_group *g;
-        unsigned i = caret__way_choose(v, way, caret__way_narrow(way, key, len, 0), key, len, &g, NULL);
+        unsigned i = caret__way_choose(v, way, place, key, len, &g, NULL);
         if (caret__unlikely(i == CARET__WAY_NOWHERE))
-            return NULL;
-        uint32_t *guess = &g->guess[i];
+            return nowhere;
+        uint32_t *guess = &g->guess[i], page = g->child[i];
+        struct caret__led led = {way, (unsigned)(g - way->group) * CARET__BELOW + i, {0, 0}};
         struct caret__way *next = NULL;
-        page = g->child[i];
-        *index = (unsigned)(g - way->group) * CARET__BELOW + i;
-        const struct caret__page *leaf = NULL;
-        if (way->level > 1)
+        if (way->level > 1) {
             next = caret__way_below(ways, page, guess);
-        else if ((leaf = caret__way_leaf(v->pg, page, *guess)) != NULL)
-            caret__page_ask(leaf);
+        } else {
+            const struct caret__page *leaf = caret__way_leaf(v->pg, page, *guess);
+            led.aim = caret__way_aim(way, g, i, place);
+            if (leaf != NULL)
+                caret__aim_ask(&way->aims, led.aim, leaf);
+        }
         if (!caret__way_holds(v, next, page) || next->level >= way->level) /* as in a damaged tree */
-            return caret__way_end(v, way, page, guess, at) ? way : NULL;
+            return caret__way_end(v, way, page, guess, led.aim, at) ? led : nowhere;
         if (!caret__way_unchanged(v, way))
-            return NULL;
+            return nowhere;
         way = next;
     }
 }

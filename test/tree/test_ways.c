@@ -23,8 +23,7 @@ static unsigned find(struct store *s, const uint8_t *key, size_t len)
 {
     struct caret__view v = view_of(s), from_root = store_view(s);
     struct caret__at at, plain, led;
-    unsigned index;
-    bool leads = caret__ways_lead(&v, key, len, &led, &index) != NULL;
+    bool leads = caret__ways_lead(&v, key, len, &led).way != NULL;
 
     assert_int_equal(caret__seek(&v, key, len, &at), CARET_OK);
     assert_true(caret__at_valid(&v, &at));
@@ -276,6 +275,55 @@ static void ways_are_of_one_store(void **state)
     store_close(&s[1]);
 }
 
+#define NUMBERS 4000u
+
+/* As numbers are encoded: pairs of decimal digits. */
+static unsigned pairs_key(uint8_t *key, unsigned i)
+{
+    memcpy(key, "pairs", 5);
+    key[5] = (uint8_t)(1 + i / 100);
+    key[6] = (uint8_t)(1 + i % 100);
+    return 7;
+}
+
+/* How many of the ways above leaves are sure of their aims, after many look-ups for keys that were set with such
+ * steps; *all: of so many. */
+static unsigned sure_ways(unsigned step, unsigned *all)
+{
+    struct store s;
+    uint8_t key[CARET__KEY_MAX];
+    unsigned sure = 0;
+
+    caret__ways_destroy(&ways);
+    store_private(&s, 69);
+    for (unsigned i = 0; i < NUMBERS; i++)
+        store_set(&s, key, pairs_key(key, i * step % NUMBERS), "a value of some bytes", 21);
+    for (unsigned i = 0; i < 6000; i++)
+        find(&s, key, pairs_key(key, caret__rand_below(&s.rng, NUMBERS)));
+    *all = 0;
+    for (unsigned i = 0; i < ways.used; i++) {
+        *all += ways.way[i].at.pgno != 0 && ways.way[i].level == 1;
+        sure +=
+            ways.way[i].at.pgno != 0 && ways.way[i].level == 1 && ways.way[i].aims.right >= CARET__AIM_SURE;
+    }
+    caret__ways_destroy(&ways);
+    store_close(&s);
+    return sure;
+}
+
+/* What is asked for is where the key was found; where it is not, nobody asks by the aim. */
+static void an_aim_is_right_where_leaves_were_filled_in_order(void **state)
+{
+    unsigned all, sure = sure_ways(1, &all);
+
+    (void)state;
+    assert_true(all > 0);
+    assert_int_equal(sure, all);
+    sure = sure_ways(1777, &all);
+    assert_true(all > 0);
+    assert_int_equal(sure, 0);
+}
+
 /* Of all ways, as if everything had moved since. */
 static void guess_anything(struct store *s)
 {
@@ -345,6 +393,7 @@ int main(void)
         cmocka_unit_test(most_descents_begin_there),
         cmocka_unit_test(pages_that_change_all_the_time_are_not_copied),
         cmocka_unit_test(ways_are_of_one_store),
+        cmocka_unit_test(an_aim_is_right_where_leaves_were_filled_in_order),
         cmocka_unit_test(a_guess_that_is_wrong_leads_nowhere),
         cmocka_unit_test(ways_that_do_not_hold_are_used_again),
     };
