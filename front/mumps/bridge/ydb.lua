@@ -371,8 +371,13 @@ function node.__newindex(n, key, value)
     if key == "__" then ydb.set(n, value) else error("a node's value is n[sub].__ = value", 2) end
 end
 
+-- n:name(...) of what is not a method comes here, too: as the child `name`, called with n.
 function node.__call(n, ...)
     if select("#", ...) == 0 then return n end
+    if ydb.isnode((...)) then
+        local ref = rawget(n, node)
+        error(("nodes have no method '%s' where M calls Lua"):format(str(ref[ref.n] or ref.name)), 2)
+    end
     return child(n, ...)
 end
 
@@ -398,6 +403,55 @@ function methods.pairs(n, reverse)
     end
 end
 node.__pairs = methods.pairs
+
+function methods.has_value(n) return ydb.data(n) % 10 == 1 end
+function methods.has_tree(n) return ydb.data(n) >= 10 end
+
+-- ------------------------------------------------------------------- tables
+
+-- One entry of a table: a value, DELETE, or what is below.
+local function put(n, key, value, filter)
+    local tree = type(value) == "table" and value ~= ydb.DELETE and not ydb.isnode(value)
+    if key ~= "__" then
+        n = child(n, key)
+        if tree then return methods.settree(n, value, filter) end
+    elseif tree then
+        error("settree: the value of a node can't be a table: " .. tostring(n), 0)
+    end
+    if value == ydb.DELETE then ydb.delete_node(n) else ydb.set(n, value) end
+end
+
+--- Store a table as the tree below the node; `__` holds a node's own value.
+-- filter(node, key, value) -> key, value may change both; nil leaves the entry out.
+function methods.settree(n, tree, filter)
+    for key, value in pairs(tree) do
+        if filter then key, value = filter(n, key, value) end
+        if key ~= nil and value ~= nil then put(n, key, value, filter) end
+    end
+    return n
+end
+
+-- The table of a node: itself in `__`, its children and `levels` levels below them.
+local function read(n, own, levels, depth, filter)
+    local tree = {__ = own}
+    for below, value, sub in methods.pairs(n) do
+        local recurse = depth <= levels and methods.has_tree(below)
+        if filter then value, recurse = filter(below, sub, value, recurse, depth) end
+        if recurse then value = read(below, value, levels, depth + 1, filter) end
+        tree[sub] = value
+    end
+    return tree
+end
+
+--- The tree below the node as a table.
+-- filter(node, sub, value, recurse, depth) -> value, recurse may change both; the first call is for the node
+-- itself, with the subscript "" and the depth 0.
+function methods.gettree(n, maxdepth, filter)
+    local value, recurse = methods.get(n), true
+    if filter then value, recurse = filter(n, "", value, recurse, 0) end
+    if not recurse then return {__ = value} end
+    return read(n, value, maxdepth or math.huge, 1, filter)
+end
 
 for _, name in ipairs {"incr", "data", "delete_tree", "delete_node", "kill", "lock_incr", "lock_decr", "grab",
     "release", "subscript_next", "subscript_previous", "node_next", "node_previous", "dump", "set"} do

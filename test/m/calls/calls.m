@@ -32,6 +32,10 @@ lua ; the package mlua
  do run("ydb.tp(function() ydb.set('^x',9,'nine') end) return ydb.get('^x',9)")
  do run("return tostring(pcall(ydb.tp,function() ydb.set('^x',9,0) return ydb.YDB_TP_ROLLBACK end))..ydb.get('^x',9)")
  do run("local n=ydb.node('x') n.y.__=1 return n.k[1].__..n:data()..tostring(n.y)") write x("y"),!
+ set x="local n=ydb.node('^t') n:settree({1,2,a={__='v',b='w'}},function(n,k,v) if k~=2 then return k,v end end) "
+ do run(x_"local t=n:gettree() return t['1']..tostring(t['2'])..t.a.__..t.a.b")
+ do run("local n=ydb.node('^t') return tostring(n:gettree(0).a)..tostring(n.a:has_tree())..tostring(n:has_value())")
+ do run("ydb.node('^t'):nosuch{}")
  do run("return select(2,pcall(ydb.get,'x',{false}))")
  for x="w","^w" set @x@(-3)="a",@x@(1)="b",@x@(1,2)="c",@x@(1.5)="d",@x@(10)="e",@x@("x")="f"
  set x="local t={} for _,n in ipairs{'w','^w'} do local function put(s) t[#t+1]=tostring(s) return s end "
