@@ -298,15 +298,25 @@ static int removed(lua_State *L, struct caret__ldb *d, caret_session *s, caret_n
     return rc == CARET_OK ? 0 : caret__raise(L, d, rc);
 }
 
-int caret__node_kill(lua_State *L)
+/* The methods of a node take nothing: whoever tells a subscript, as db:kill() takes them, means the child. */
+static struct caret__lnode *check_alone(lua_State *L, const char *method)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
+
+    if (!lua_isnoneornil(L, 2))
+        caret__misuse(L, "%s takes no argument: n(subscript):%s() is for a child", method, method);
+    return n;
+}
+
+int caret__node_kill(lua_State *L)
+{
+    struct caret__lnode *n = check_alone(L, "kill");
     return removed(L, n->db, caret__lnode_session(n), &n->node, caret_kill);
 }
 
 int caret__node_delete(lua_State *L)
 {
-    struct caret__lnode *n = caret__check_node(L, 1);
+    struct caret__lnode *n = check_alone(L, "delete");
     return removed(L, n->db, caret__lnode_session(n), &n->node, caret_delete);
 }
 

@@ -164,6 +164,11 @@ local nodes = {
         {function() n:range {from = {}} end, "subscript must be a string or a number, not a table"},
         {function() n:range {limit = -1} end, "option limit of range is a number of children"},
     },
+    kill = {
+        {function() n:kill("word") end, "kill takes no argument: n(subscript):kill() is for a child"},
+        {function() n:kill {from = 1} end, "kill takes no argument"},
+    },
+    delete = {{function() n:delete("word") end, "delete takes no argument: n(subscript):delete()"}},
     kill_range = {
         {function() n:kill_range() end, "kill_range needs from, to, before or prefix"},
         {function() n:kill_range {from = nil} end, "kill_range needs from, to, before or prefix"},
@@ -239,7 +244,7 @@ local nodes = {
         {function() n:swap(f) end, "value must be a string or a number, not a function"},
     },
     dump = {{function() n:dump("x") end, "dump: maxlines is a number, not a string"}},
-    get = {}, kill = {}, delete = {}, data = {}, has_value = {}, has_tree = {}, subscripts = {}, pairs = {},
+    get = {}, data = {}, has_value = {}, has_tree = {}, subscripts = {}, pairs = {},
     random = {}, count = {}, exists = {}, first = {}, last = {},
     name = {}, varname = {}, depth = {}, subsarray = {}, repr = {}, ismutable = {},
 }
