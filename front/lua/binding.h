@@ -202,7 +202,8 @@ static inline void caret__check_change(lua_State *L, const struct caret__ldb *d,
 static inline void caret__check_locks(lua_State *L, const struct caret__ldb *d)
 {
     if (d->barred != 0)
-        caret__refuse_in_txn(L, d, "locked", "a restart would do it again, and a rollback not undo it");
+        caret__refuse_in_txn(L, d, "locked or unlocked",
+                             "a restart would do it again, and a rollback not undo it");
 }
 
 /* A database on a server was opened, or any is about to be closed: whose waits caret__lua_interrupt() ends. */

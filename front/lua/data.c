@@ -248,6 +248,9 @@ static int incr(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node
     }
     if (lua_isnil(L, i))
         return caret__misuse(L, "an increment must be a number, not nil; leave it out to add 1");
+    if (!d->translated && !lua_isnumber(L, i) && lua_type(L, i) != LUA_TSTRING)
+        return caret__misuse(L, "an increment must be a number, or its text, not a %s",
+                             caret__typename(L, i));
     if (d->translated || lua_type(L, i) != LUA_TNUMBER || !caret__integer(L, i, &by) || by == INT64_MIN)
         return incr_text(L, d, s, n, i, negate);
     int rc = caret_incr_int(s, n, negate ? -by : by, 0, &result);

@@ -146,7 +146,11 @@ static const caret_node *item(lua_State *L, struct caret__ldb *d, caret_node_buf
     if (caret__is_table(L, -1)) {
         node = listed(L, d, room);
     } else {
-        struct caret__lnode *n = caret__check_node(L, lua_gettop(L));
+        int at = lua_gettop(L);
+        if (caret__lnode(L, at) == NULL)
+            caret__misuse(L, "item %d of the locks is a node or a table, not a %s", i,
+                          caret__typename(L, at));
+        struct caret__lnode *n = caret__check_node(L, at);
         if (n->db != d)
             caret__misuse(L, "item %d of the locks is a node of another database", i);
         node = &n->node;

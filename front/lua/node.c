@@ -454,9 +454,12 @@ static int refuse_assignment(lua_State *L)
 
     if (!number && lua_type(L, 2) != LUA_TSTRING)
         return caret__misuse(L, "a subscript must be a string or a number, not a %s", caret__typename(L, 2));
-    return caret__misuse(L,
-                         "a node is not a table: write node[%s].__ = value to set the value of this subnode",
-                         caret__push_shown_at(L, 2, number ? '\0' : '\''));
+    size_t len;
+    const char *shown = caret__push_shown_at(L, 2, number ? '\0' : '\'');
+    int reserved = !number && memcmp(lua_tolstring(L, 2, &len), "__", 2) == 0; /* a string ends with a NUL */
+    return caret__misuse(
+        L, "a node is not a table: write node%s%s%s.__ = value to set the value of this subnode",
+        reserved ? "(" : "[", shown, reserved ? ")" : "]");
 }
 
 /* n.__ = v */

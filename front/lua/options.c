@@ -13,8 +13,7 @@ static void refuse(lua_State *L, int key, const char *what, const char *const *k
 {
     luaL_Buffer b;
 
-    const char *name = lua_type(L, key) == LUA_TSTRING ? caret__push_shown_at(L, key, '\'')
-                                                       : lua_pushfstring(L, "'%s'", caret__typename(L, key));
+    const char *name = caret__push_shown_at(L, key, lua_type(L, key) == LUA_TSTRING ? '\'' : '\0');
     luaL_buffinit(L, &b);
     for (const char *const *k = known; *k != NULL; k++) {
         luaL_addstring(&b, k == known ? "" : ", ");

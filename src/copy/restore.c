@@ -121,7 +121,7 @@ static int read_meta(struct restore *r, int fd, const char *backup)
     r->seed = pair.meta.chain_seed;
     if ((pair.meta.flags & CARET__META_CLEAN) != 0)
         return CARET_OK;
-    return caret__fail(CARET_E_INVALID, "%s: a database that was not closed cleanly, and no backup", backup);
+    return caret__fail(CARET_E_INVALID, "%s: a database that was not closed cleanly is not a backup", backup);
 }
 
 /* Step 1. */
@@ -130,7 +130,7 @@ static int make_copy(struct restore *r, const char *backup)
     int to = -1, rc;
 
     if (caret__registry_has(backup))
-        return caret__fail(CARET_E_INVALID, "%s: a database that is open here, and no backup", backup);
+        return caret__fail(CARET_E_INVALID, "%s: a database that is open here is not a backup", backup);
     int from = caret__open_high(backup, O_RDONLY | O_NOCTTY, 0);
     if (from < 0)
         return caret__fail_errno(errno == ENOENT ? CARET_E_NOTFOUND : CARET_E_OPEN, "%s: the backup", backup);

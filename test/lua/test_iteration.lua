@@ -495,7 +495,7 @@ end
 function TestIteration:test_bad_arguments_of_iterators()
     lu.assertErrorMsgContains("the options of range are a table", function() n:range(5) end)
     lu.assertErrorMsgContains("no option 'form'", function() n:range {form = 1} end)
-    lu.assertErrorMsgContains("no option 'number'", function() n:range {"x"} end)
+    lu.assertErrorMsgContains("no option 1;", function() n:range {"x"} end)
     lu.assertErrorMsgContains("subscript must be", function() n:range {from = {}} end)
     lu.assertErrorMsgContains("KEY2BIG", function() n:range {to = ("x"):rep(2000)} end)
     lu.assertErrorMsgContains("limit", function() n:range {limit = -1} end)

@@ -187,7 +187,7 @@ function TestJson:test_a_wrong_text_changes_nothing_and_says_where()
         ["NaN"] = "'NaN'", ["01"] = "leading zero", ["1."] = "goes on with '.'", [".5"] = "not '.'",
         ["+1"] = "not '+'",
         ["1e"] = "goes on with 'e'", ["-"] = "not '-'", ["0x10"] = "goes on with 'x'",
-        ["1 2"] = "nothing was expected",
+        ["1 2"] = "the end was expected, not '2'",
         ['"a'] = "no end", ['"a\n"'] = "control character", ['"\\x"'] = "no such escape",
         ['"\\u12"'] = "four hexadecimal",
         ['"\\ud800"'] = "surrogate", ['"\\ud800\\u0041"'] = "surrogate", ['"\\udc00"'] = "surrogate",

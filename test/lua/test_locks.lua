@@ -81,7 +81,7 @@ end
 function TestLocks:test_bad_arguments()
     lu.assertErrorMsgContains("timeout is a number", function() n:grab("soon") end)
     lu.assertErrorMsgContains("list of nodes", db.lock, db, "^t")
-    lu.assertErrorMsgContains("node was expected", db.lock, db, {5})
+    lu.assertErrorMsgContains("is a node or a table, not a number", db.lock, db, {5})
     lu.assertErrorMsgContains("another database", db.lock, db, {m})
     lu.assertErrorMsgContains("variable name", db.lock, db, {{}})
     local many = {}

@@ -15,7 +15,8 @@ local functions = {
         {function() caret.open("a\0b") end, "path of a database has a zero byte"},
         {function() caret.open("x", 5) end, "options of open are a table, not a number"},
         {function() caret.open("x", {colour = 1}) end, "open has no option 'colour'; there are create, "},
-        {function() caret.open("x", {true}) end, "open has no option 'number'"},
+        {function() caret.open("x", {true}) end, "open has no option 1; there are"},
+        {function() caret.open("x", {[true] = 1}) end, "open has no option a boolean; there are"},
         {function() caret.open("x", {create = 1}) end, "option create is true or false, not a number"},
         {function() caret.open("x", {sync = "x"}) end, "option sync is 'commit', 'interval' or 'off', not x"},
         {function() caret.open("x", {sync_interval = 0}) end, "option sync_interval is a number"},
@@ -78,7 +79,7 @@ local databases = {
     },
     incr = {
         {function() db:incr() end, "variable name or a node was expected"},
-        {function() db:incr("^t", "x", {}) end, "value must be a string or a number, not a table"},
+        {function() db:incr("^t", "x", {}) end, "increment must be a number, or its text, not a table"},
     },
     delete = {{function() db:delete(5) end, "variable name or a node was expected, not a number"}},
     kill = {{function() db:kill({}) end, "variable name or a node was expected, not a table"}},
@@ -100,7 +101,7 @@ local databases = {
     snapshot = {{function() db:snapshot("x") end, "snapshot needs a function, not a string"}},
     lock = {
         {function() db:lock(5) end, "lock takes a list of nodes and tables, not a number"},
-        {function() db:lock({5}) end, "a node was expected, not a number"},
+        {function() db:lock({5}) end, "item 1 of the locks is a node or a table, not a number"},
         {function() db:lock({{}}) end, "variable name or a node was expected"},
         {function() db:lock({}, "soon") end, "timeout is a number of seconds, not a string"},
     },
@@ -147,7 +148,7 @@ local nodes = {
         {function() n.bytes:number() end, 'the value "12"_$C(0)_"oaks" is not a number'},
     },
     incr = {
-        {function() n:incr({}) end, "value must be a string or a number, not a table"},
+        {function() n:incr({}) end, "increment must be a number, or its text, not a table"},
         {function() n:incr(("1"):rep(300)) end, "increment of 300 characters is too long"},
     },
     get_many = {
@@ -200,7 +201,8 @@ local nodes = {
     settree = {
         {function() n:settree() end, "settree needs a table, not a nil"},
         {function() n:settree(n.word) end, "settree needs a table, not a node"},
-        {function() n:settree({a = f}) end, "value must be a string or a number, not a function"},
+        {function() n:settree({a = f}) end,
+            'settree: a value must be a string or a number, not a function: ^'},
         {function() n:settree({[true] = 1}) end, "subscript must be a string or a number, not a boolean"},
         {function() n:settree({}, 5) end, "settree: the filter is a function, not a number"},
     },
@@ -267,6 +269,9 @@ local arguments = {set = 1, put = 1, add = 1, swap = 1,
 local others = { -- what is not a function
     {function() n.x = 5 end, "a node is not a table: write node['x'].__ = value"},
     {function() n[1] = 5 end, "a node is not a table: write node[1].__ = value"},
+    {function() n[""] = 5 end, "a node is not a table: write node[''].__ = value"},
+    {function() n._x = 5 end, "a node is not a table: write node['_x'].__ = value"},
+    {function() n.__x = 5 end, "a node is not a table: write node('__x').__ = value"},
     {function() n[{}] = 5 end, "subscript must be a string or a number, not a table"},
     {function() n.__ = {} end, "value must be a string or a number, not a table"},
     {function() return n[true] .. "" end, "subscript must be a string or a number, not a boolean"},
@@ -276,8 +281,8 @@ local others = { -- what is not a function
     {function() return n[n] .. "" end, "subscript must be a string or a number, not a node"},
     {function() return n(1, n) .. "" end, "subscript must be a string or a number, not a node"},
     {function() n.__ = n end, "value must be a string or a number, not a node"},
-    {function() return n + {} .. "" end, "value must be a string or a number, not a table"},
-    {function() return n - f .. "" end, "value must be a string or a number, not a function"},
+    {function() return n + {} .. "" end, "increment must be a number, or its text, not a table"},
+    {function() return n - f .. "" end, "increment must be a number, or its text, not a function"},
     {function() n:nothing() end, "nodes have no method 'nothing'"},
     {function() n:__nothing() end, "nodes have no method 'nothing'"},
     -- what can't be read, and a NUL that would end the message, is shown as ZWR text

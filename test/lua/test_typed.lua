@@ -144,7 +144,7 @@ function TestTyped:test_number_of_what_is_not_a_number_raises()
             local _ = n:number(0)
         end
         lu.assertErrorMsgContains("test_typed.lua", number)
-        lu.assertErrorMsgContains("number() of what is " .. case[2], number)
+        lu.assertErrorMsgContains("the value is " .. case[2] .. ", not a number", number)
     end
     n.__ = "x"
     lu.assertErrorMsgContains("the value 'x' is not a number", function() return n:number() end)

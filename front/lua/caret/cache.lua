@@ -455,6 +455,9 @@ end
 function cache.new(db, name, options)
     options = options or {}
     check_options(options)
+    if type(db) ~= "userdata" or core.isnode(db) then
+        misuse("a cache is in a database, not in a " .. typename(db))
+    end
     core.path(db) -- raises if it is none, or closed
     core.db_data(db, name) -- raises if it is a node of another one
     local root = core.isnode(name) and name or db.node(name)

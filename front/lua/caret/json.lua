@@ -447,7 +447,7 @@ function json.setjson(node, text)
     end
     local r = {text = text, n = 0, nodes = {}, values = {}}
     local at = skip(r, read(r, node, skip(r, find(text, "^\239\187\191") and 4 or 1)))
-    if at <= #text then bad(r, at, "nothing was expected, not " .. found(r, at)) end
+    if at <= #text then bad(r, at, "the end was expected, not " .. found(r, at)) end
     trees.atomically(replace, node, r)
     return node
 end

@@ -71,6 +71,11 @@ function trees.refuse_value(node)
     misuse("settree: the value of a node can't be a table: " .. tostring(node))
 end
 
+local function refuse_entry(child, value)
+    misuse(("settree: a value must be a string or a number, not a %s: %s"):format(typename(value),
+        tostring(child)))
+end
+
 local function twice(child)
     misuse("settree: two entries of a table mean " .. tostring(child))
 end
@@ -96,8 +101,10 @@ local function put(node, key, value, filter, above, tree, seen)
     check_once(node, tree, key, child, seen)
     if rawequal(value, trees.DELETE) then -- LuaJIT calls a pointer and a table equal
         if own then delete(node) else kill(child) end
-    elseif not trees.is_tree(value) then
+    elseif type(value) == "string" or type(value) == "number" then
         set(child, value)
+    elseif not trees.is_tree(value) then
+        refuse_entry(child, value)
     elseif own then
         trees.refuse_value(node)
     else

@@ -286,7 +286,7 @@ local function add_methods(class, super)
     end
     function class.number(node, default)
         local what = no_number(super.get(node))
-        if what then misuse(("number() of what is %s"):format(what)) end
+        if what then misuse(("the value is %s, not a number"):format(what)) end
         return super.number(node, default)
     end
     function class.set(node, ...)
