@@ -581,8 +581,8 @@ CARET_API int caret_node_child(caret_node *n, size_t bytes, const caret_node *pa
                                size_t len);
 CARET_API int caret_node_child_int(caret_node *n, size_t bytes, const caret_node *parent, int64_t sub);
 
-/* The subscript a double stands for (shortest decimal that reads back the same).
- * Errors: as above, INVALID for NaN and infinities. */
+/* The subscript a double stands for: of an integer of 64 bits all digits, else the shortest decimal that reads back the
+ * same.  Errors: as above, INVALID for NaN and infinities. */
 CARET_API int caret_node_child_double(caret_node *n, size_t bytes, const caret_node *parent, double sub);
 
 /* Change the last subscript in place, keeping the rest: the quick way through n(1), n(2), ...

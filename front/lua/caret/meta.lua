@@ -76,7 +76,7 @@ caret.DELETE = nil
 ---@alias caret.Subscript string|number
 
 ---What can be stored: a string of any bytes, 16 MiB at most, or a number, which is stored as its shortest decimal
----text. What comes back is always a string.
+---text, a whole one below 2^63 with all its digits. What comes back is always a string.
 ---@alias caret.Value string|number
 
 ---What is at a node: 0 nothing, 1 a value, 10 children, 11 both.
