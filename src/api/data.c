@@ -506,11 +506,13 @@ struct add {
 static int cannot_add(int outcome, struct caret__rules rules)
 {
     if (outcome == CARET__DEC_INEXACT)
-        return caret__fail(CARET_E_NUMOFLOW, "the value, or the sum, needs more than %u significant digits",
+        return caret__fail(CARET_E_NUMOFLOW,
+                           "the value, what is added, or the sum needs more than %u significant digits",
                            rules.digits);
-    return caret__fail(CARET_E_NUMOFLOW, outcome == CARET__DEC_UNDERFLOW
-                                             ? "the value, or the sum, is not 0 but nearer to it than 1E-43"
-                                             : "the magnitude of the value, or of the sum, is 1E47 or more");
+    return caret__fail(CARET_E_NUMOFLOW,
+                       outcome == CARET__DEC_UNDERFLOW
+                           ? "the value, what is added, or the sum is not 0 but nearer to it than 1E-43"
+                           : "the value, what is added, or the sum is 1E47 or more in magnitude");
 }
 
 /* The same for what is not a short integer. */

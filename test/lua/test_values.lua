@@ -140,6 +140,7 @@ function TestValues:test_what_would_need_more_digits_changes_nothing()
         n.x.__ = case[1]
         local ok, err = pcall(function() n.x:incr(case[2]) end)
         lu.assertEquals({ok, err.name}, {false, "NUMOFLOW"}, case[1])
+        lu.assertStrContains(err.message, "the value, what is added, or the sum ")
         lu.assertEquals(n.x.__, case[1])
     end
 end
