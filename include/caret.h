@@ -280,7 +280,7 @@ typedef struct caret_options {
  * next can't come to its end: after ten restarts and ten seconds caret_restart() says BUSY.  Read in shorter
  * ones, or from a backup.  Writing, locks, caret_sync and caret_checkpoint are READONLY; caret_check looks at
  * the last checkpoint.  If the process has the database open for writing as well, the handle is one more over
- * that: it can do all that this one can, but for changes of data.
+ * that, and stays so when the other is closed: it can do all that this one can, but for changes of data.
  *
  * The path ":memory:" is a new database in memory, another one with each call: of this process, its threads (give each
  * a session), and the forks that it makes while it is open, which share it.  It has no file, no log file and no name
@@ -429,9 +429,10 @@ typedef struct caret_stats {
 } caret_stats;
 
 enum {
-    CARET_VIEW_ATTACHED = 0, /* opened for writing, or so by another handle of this process */
-    CARET_VIEW_LIVE = 1,     /* each commit, at once, through the shared memory of those who are attached */
-    CARET_VIEW_FILE = 2 /* what is in the files: all of it if nobody is attached, else the last checkpoint */
+    CARET_VIEW_ATTACHED =
+        0, /* opened for writing, or so beside it by a handle of this process, since closed or not */
+    CARET_VIEW_LIVE = 1, /* each commit, at once, through the shared memory of those who are attached */
+    CARET_VIEW_FILE = 2  /* what is in the files: all of it if nobody is attached, else the last checkpoint */
 };
 
 /* CLOSED, EVICTED; INVALID: out->size was not set. */
