@@ -328,6 +328,7 @@ function TestMisuse:test_caches_and_feeds_miss_their_colon_too()
         "delete", "flush", "flush_expired", "get_keys", "stats"}, "key", 5)
     told("a cache", cache, {"get", "get_stale", "set", "add", "replace", "incr", "touch", "ttl", "delete"},
         "key", nil)
+    told("a cache", cache, {"get", "get_stale", "set", "add"}, "key", "value")
     told("a feed of changes", feed, {"next", "place", "close"}, 1)
     local _, text = pcall(function() local value = cache.get("key") return value end)
     lu.assertStrContains(text, "test_misuse.lua:")

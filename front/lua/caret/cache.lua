@@ -323,12 +323,13 @@ end
 
 --- The value, or nil.
 function Cache:get(key)
-    if type(key) ~= "string" then
+    local entries = self.entries
+    if type(key) ~= "string" or not entries then
         check(self)
         key = key_of(key)
     end
     local now = self.clock and now_of(self) or -1
-    local kind, text = quick_get(self.entries, key, now)
+    local kind, text = quick_get(entries, key, now)
     if kind == 115 then return text end
     if kind then return decode(kind, text) end
     if kind == false then return get(self, key, now_of(self)) end
