@@ -121,7 +121,8 @@ static int read_meta(struct restore *r, int fd, const char *backup)
     r->seed = pair.meta.chain_seed;
     if ((pair.meta.flags & CARET__META_CLEAN) != 0)
         return CARET_OK;
-    return caret__fail(CARET_E_INVALID, "%s: a database that was not closed cleanly is not a backup", backup);
+    return caret__fail(CARET_E_INVALID,
+                       "%s: a database that is open, or was not closed cleanly, is not a backup", backup);
 }
 
 /* Step 1. */

@@ -293,6 +293,7 @@ says 'the first line of CSV'
 printf 'GT.M MUPIP EXTRACT\n01-JAN-2020  00:00:00 GO\n^x\n1\n' >gtm.go
 try 3 load --db new.caret gtm.go
 says 'mupip extract -format=zwr'
+says 'nor as JSON ({) or CSV'
 for text in 'a line' 'a header\nand a line'; do
     printf "$text\n" >bad
     try 3 load --db new.caret -f zwr bad

@@ -286,9 +286,9 @@ static int zwr_header(struct caret__load *l)
         l->line = 2;
         return CARET_OK;
     }
-    caret__load_bad(
-        l, "no format that is known: neither does it begin with a node, nor with two lines of a header of "
-           "which the second ends in ZWR (mupip extract -format=zwr)");
+    caret__load_bad(l, "no format that is known: it begins neither with a node, nor as JSON ({) or CSV "
+                       "(global,...,value), nor with two lines of a header of which the second ends in ZWR "
+                       "(mupip extract -format=zwr)");
     return rc == CARET_OK || rc == CARET_NONE ? CARET_E_INVALID : rc;
 }
 
