@@ -195,6 +195,17 @@ static int core_typename(lua_State *L)
     return 1;
 }
 
+/* stored(float) -> the text that a set of it stores; "": of none that is finite */
+static int core_stored(lua_State *L)
+{
+    char buf[64];
+    size_t len;
+    const char *text = caret__format_float(luaL_checknumber(L, 1), &len, buf);
+
+    lua_pushlstring(L, text, text != NULL ? len : 0);
+    return 1;
+}
+
 /* Is it the program that is wrong, rather than the world? */
 static int is_misuse(int rc)
 {
@@ -406,6 +417,7 @@ int luaopen_caret_core(lua_State *L)
     static const luaL_Reg functions[] = {{"misuse", core_misuse},
                                          {"expected", core_expected},
                                          {"typename", core_typename},
+                                         {"stored", core_stored},
                                          {"shown", core_shown},
                                          {"translate", core_translate},
                                          {"zwr", core_zwr},

@@ -120,6 +120,18 @@ function TestTyped:test_what_others_read()
         raw.__ = case[1]
         lu.assertEquals(n.__, case[2])
     end
+    -- what no float holds is text; what is stored for a float is that float
+    for _, text in ipairs {"1E400", "1E-400", "-1E-400", ".30000000000000001", "1.2345678901234567E-320",
+        ".12345678901234567", "1234567890123456.5123"} do
+        raw.__ = text
+        lu.assertEquals(n.__, text)
+    end
+    for _, float in ipairs {2 ^ 89, 2 ^ 122, -2 ^ 132, 2 ^ 50 + 0.25, 2 ^ -25, 0.1 + 0.2, 1 / 3,
+        2 ^ -44, 2 ^ -1074, 2 ^ -1030, 2 ^ -1022, 1e300, 2 ^ 1023, 2 ^ -136, -1e-300, 5e-324 * 3,
+        0.1, 123456.789, 2 ^ -24, 9007199254740991.5 / 4} do
+        n.__ = float
+        lu.assertEquals({type(n.__), n.__ == float}, {"number", true}, raw.__)
+    end
     for _, text in ipairs {'\1["\\uzz41"]', '\1["\\u0141"]', '\1["\\u41"]',
         "\1{x", "\1[1,]", "\1[1", '\1["x]', "\1{1:2}", "\1[1]x", "\1[nul]", '\1{"a"}',
         "\1[1e]",

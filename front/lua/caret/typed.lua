@@ -44,13 +44,7 @@ local function digits_of(s)
     return (match(s, "^[^Ee]*"):gsub("[^%d]", ""):gsub("^0+", ""):gsub("0+$", ""))
 end
 
--- The shortest digits that read back as the float: those that are stored for it.
-local function shortest(v)
-    for digits = 15, 17 do
-        local s = format("%." .. digits .. "g", v)
-        if digits == 17 or tonumber(s) == v then return digits_of(s) end
-    end
-end
+local NORMAL = 2 ^ -1022 -- floats from there on keep any 15 digits
 
 -- The number, or the text of one that no number of this Lua is.
 local function number_of(s)
@@ -58,10 +52,10 @@ local function number_of(s)
     if not v then return s end
     if find(s, "^%-?%d+$") then
         if format(math.type and math.type(v) == "integer" and "%d" or "%.0f", v) == s then return v end
-        return shortest(v) == digits_of(s) and v or s
+    elseif v - v == 0 and #digits_of(s) <= 15 and (v >= NORMAL or v <= -NORMAL) then
+        return v
     end
-    local few = #s <= 18 or #digits_of(s) <= 17 -- one byte is a point or an E
-    return few and v - v == 0 and v or s
+    return core.stored(v) == s and v or s
 end
 
 -- ------------------------------------------------------------------ tables
