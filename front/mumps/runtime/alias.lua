@@ -58,6 +58,7 @@ function alias.kill(slot, n, ...)
     if n > 0 then return A.kill[n](slot, ...) end
     local c = slot.c
     if not c.s then
+        symbols().release(c.a)
         c.v, c.a, c.b = nil, false, false
         return
     end
@@ -65,14 +66,26 @@ function alias.kill(slot, n, ...)
     slot.c = new_container()
 end
 
-local function forget_nodes(a)
-    if a.alias then
-        for _, c in pairs(a.alias) do symbols().unshare(c) end
+-- An array goes: what its nodes have by SET * goes, too, if nobody else has it, and so on. No recursion, as
+-- chains of such nodes may be long.
+function A.aliases.forget(first)
+    local arrays, n = {first}, 1
+    while n > 0 do
+        local a = arrays[n]
+        n = n - 1
+        for _, c in pairs(a.alias or {}) do
+            if symbols().part(c) and c.a then
+                n = n + 1
+                arrays[n] = c.a
+            end
+        end
         a.alias = nil
+        for _, below in pairs(a.c or {}) do
+            n = n + 1
+            arrays[n] = below
+        end
     end
-    for _, below in pairs(a.c or {}) do forget_nodes(below) end
 end
-A.forget_nodes, A.aliases.forget = forget_nodes, forget_nodes
 
 -- KILL *: no aliases at all.
 function alias.kill_all()
@@ -81,7 +94,7 @@ function alias.kill_all()
         shared[#shared + 1] = slot.c.n > 0 and slot or nil
     end
     for _, slot in pairs(symbols().table) do
-        if slot.c.a then forget_nodes(slot.c.a) end
+        symbols().release(slot.c.a)
     end
     for _, slot in ipairs(shared) do alias.kill(slot, 0) end
 end

@@ -195,15 +195,15 @@ end
 A.forget_alias = forget_alias
 
 -- Is there any alias container in this process?
-A.aliases = {any = false}
-local aliases = A.aliases
+local aliases = require "mumps.runtime.symbols".aliases
+A.aliases = aliases
 
 -- Remove what is at s, with all below it or without.
 local function remove(a, s, below)
     local k, c = a.k, a.c
     if aliases.any then
         forget_alias(a, s)
-        if below and c and c[s] then A.forget_nodes(c[s]) end
+        if below and c and c[s] then aliases.forget(c[s]) end
     end
     local child = c and c[s]
     if k[s] == nil and not child then return end

@@ -236,13 +236,37 @@ function M.share(c)
     c.s = true
 end
 
-local function unshare(c)
+-- One that shares it goes. True if nobody has the container any more.
+local function part(c)
     local n = c.n - 1
-    if n <= 0 then
-        c.n = 0
-        c.s = c.b and true or false
-    else
+    if n > 0 then
         c.n = n
+        return false
+    end
+    c.n = 0
+    c.s = c.b and true or false
+    return n < 0
+end
+
+M.part = part
+
+-- Has SET * put a container into any node? forget(a): an array goes, and what its nodes have by SET *, which
+-- is in alias.lua.
+local aliases = {any = false}
+
+M.aliases = aliases
+
+local function release(a)
+    if a and aliases.any then
+        aliases.forget(a)
+    end
+end
+
+M.release = release
+
+local function unshare(c)
+    if part(c) then
+        release(c.a)
     end
 end
 
@@ -318,6 +342,7 @@ end
 local function give_back(slot, c, v, a)
     local now = slot.c
     if now == c and not c.s then
+        release(c.a)
         c.v = v
         c.a = a
     else
@@ -325,6 +350,7 @@ local function give_back(slot, c, v, a)
             drop(now)
         end
         if now == c and not c.s then
+            release(c.a)
             c.v, c.a = v, a
         else
             unshare(now)
@@ -420,6 +446,7 @@ end
 
 local function kill(slot)
     local c = slot.c
+    release(c.a)
     c.v, c.a = nil, false
     if c.b then
         clear(c)
@@ -452,6 +479,7 @@ local function leave(slot)
         unshare(c)
         slot.c = container(nil, false)
     else
+        release(c.a)
         c.v, c.a = nil, false
     end
 end
