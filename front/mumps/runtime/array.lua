@@ -367,7 +367,7 @@ end
 local env = {key = key, set_key = set_key, read_key = read_key, type = type, new = new, added = added,
              removed = removed, remove = remove,
              undefined = undefined, value_of = value_of, next_key = next_key, prev_key = prev_key,
-             is_empty = is_empty, aliases = aliases}
+             is_empty = is_empty, aliases = aliases, forget_alias = forget_alias}
 
 local function as_keys(from, to, how)
     return each(from, to, 'if _type(s#i#) == "string" then s#i# = ' .. how .. "(s#i#) end ")
@@ -421,7 +421,9 @@ end
 
 A.set = family(function(n)
     if n == 0 then return "function(X, v) X.c.v = v end" end
-    return head(n, "v", "_set_key") .. way(n) .. ("local k = a.k if k[sN] == nil then " ..
+    return head(n, "v", "_set_key") .. way(n) ..
+           ("if _aliases.any and a.alias then _forget_alias(a, sN) end " ..
+           "local k = a.k if k[sN] == nil then " ..
            "if sN == a.hi + 1 and not a.c then a.hi = sN else _added(a, sN) end end " ..
            "k[sN] = v end"):gsub("sN", "s" .. n)
 end, env)

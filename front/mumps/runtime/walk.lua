@@ -129,7 +129,10 @@ A.copy = copy
 
 -- Add all of `from` to `to`, which is another array and no part of it.
 local function merge(to, from)
-    for s, v in pairs(from.k) do A.put(to, s, v) end
+    for s, v in pairs(from.k) do
+        if to.alias then A.forget_alias(to, s) end
+        A.put(to, s, v)
+    end
     if not from.c then return end
     for s, below in pairs(from.c) do
         local there = to.c and to.c[s]
