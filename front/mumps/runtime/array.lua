@@ -26,7 +26,10 @@ local list, each, family = arity.list, arity.each, arity.family
 
 -- Others' functions are looked up when they are needed: this file can be loaded before them.
 local function fail(...) return require "mumps.runtime.error".fail(...) end
-function A.name(X, n, ...) return require "mumps.values.names".name(X.name, n, {...}) end
+function A.name(X, n, ...)
+    local names = require "mumps.values.names"
+    return names.given(names.name(X.name, n, {...}))
+end
 
 -- As errors have it: X(1,a), without quotes.
 function A.plain_name(name, n, subs)

@@ -93,10 +93,15 @@ function walk.before(a, subs, n)
     return 0
 end
 
+local function name_of(X, n, subs)
+    local names = require "mumps.values.names"
+    return names.given(names.name(X.name, n, subs))
+end
+
 local function query(X, n, ...)
     local subs = keys_of(n, {...})
     local found = walk.after(X.c.a, subs, n)
-    return found and require "mumps.values.names".name(X.name, found, subs) or ""
+    return found and name_of(X, found, subs) or ""
 end
 
 local function queryback(X, n, ...)
@@ -104,7 +109,7 @@ local function queryback(X, n, ...)
     if n == 0 then return "" end
     local found = container.a and walk.before(container.a, subs, n) or 0
     if found == 0 and container.v == nil and not container.b then return "" end
-    return require "mumps.values.names".name(X.name, found, subs)
+    return name_of(X, found, subs)
 end
 
 local function caller(n)

@@ -121,7 +121,7 @@ function K.zconvert(s, first, second)
     if second then return convert(s, first:upper(), str(second):upper()) end
     local convert_case = (mode.utf8 and utf8_cases or cases)[first:upper()]
     if not convert_case then return fail("BADCASECODE", first) end
-    return convert_case(s)
+    return require("mumps.values.text").checked(convert_case(s))
 end
 
 return K

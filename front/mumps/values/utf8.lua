@@ -150,7 +150,7 @@ function U.translate(s, from, to)
         map[c] = map[c] or targets[n] or ""
     end)
     each(s, function(c) out[#out + 1] = map[c] or c end)
-    return table.concat(out)
+    return text.checked(table.concat(out))
 end
 
 function U.justify(s, width, decimals)
@@ -158,7 +158,7 @@ function U.justify(s, width, decimals)
     s, width = str(s), int(width)
     if width > MAX then return fail("MAXSTRLEN") end
     local n = length(s)
-    return n < width and rep(" ", width - n) .. s or s
+    return n < width and text.checked(rep(" ", width - n) .. s) or s
 end
 
 function U.set_extract(s, from, to, new)
@@ -273,8 +273,10 @@ function U.recode(s, from, into)
     elseif from ~= "UTF-8" then
         s = from_utf16(s, from == "UTF-16LE")
     end
-    if into == "UTF-8" then return s end
-    return (into == "UTF-16" and "\255\254" or "") .. to_utf16(s, into ~= "UTF-16BE")
+    if into ~= "UTF-8" then
+        s = (into == "UTF-16" and "\255\254" or "") .. to_utf16(s, into ~= "UTF-16BE")
+    end
+    return text.checked(s)
 end
 
 U.check = length
