@@ -34,9 +34,10 @@ end
 
 local function new_container() return {v = nil, a = false, s = false, n = 0, b = false} end
 
--- SET *X=..., SET *X(1)=...
+-- SET *X=..., SET *X(1)=... It is counted before what the place had goes, as it may be in a node of that.
 function alias.set(container, slot, n, ...)
     if n > 0 then
+        symbols().share(container)
         local subs = {...}
         subs[n + 1] = ""
         A.set[n](slot, unpack(subs, 1, n + 1))
@@ -45,12 +46,13 @@ function alias.set(container, slot, n, ...)
         a.alias = a.alias or {}
         a.alias[as_key(subs[n])] = container
         A.aliases.any = true
-        return symbols().share(container)
+        return
     end
-    if slot.c == container then return end
-    symbols().unshare(slot.c)
-    slot.c = container
+    local before = slot.c
+    if before == container then return end
     symbols().share(container)
+    slot.c = container
+    symbols().unshare(before)
 end
 
 -- KILL *X: the name has nothing any more, and others keep it.
