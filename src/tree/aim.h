@@ -20,6 +20,7 @@
 #define CARET__AIM_MOST  12 /* counted at most */
 #define CARET__AIM_WRONG 4  /* so many times an error counts */
 #define CARET__AIM_PAUSE 64 /* look-ups without an aim, after too many errors; all arbitrary */
+#define CARET__AIM_LEAST 8  /* entries of a leaf: of fewer each has many lines, and all are asked for */
 
 /* What a way notes. */
 struct caret__aims {
@@ -28,8 +29,9 @@ struct caret__aims {
     int8_t right;         /* so many times, less the errors; below 0: so many look-ups without an aim */
 };
 
+/* Places in the page.  slot 0: there is no aim; entry 0: there is none but to learn. */
 struct caret__aim {
-    uint32_t slot, entry; /* places in the page; slot 0: there is no aim */
+    uint32_t slot, entry;
 };
 
 /* Four bytes as digits of a number to the base 100, which they are in numbers, two decimal digits each
@@ -51,8 +53,10 @@ caret__aim_at(struct caret__aims *a, uint32_t before, uint32_t key, uint32_t aft
     }
     uint32_t from = caret__aim_number(before);
     float f = (float)(caret__aim_number(key) - from) / (float)(caret__aim_number(after) - from);
-    if (!(f >= 0 && f <= 1) || a->entries < 2)
-        return (struct caret__aim){a->entries < 2 ? CARET__PAGE_HEAD : 0, 0};
+    if (a->entries < CARET__AIM_LEAST)
+        return (struct caret__aim){CARET__PAGE_HEAD, 0};
+    if (!(f >= 0 && f <= 1))
+        return (struct caret__aim){0, 0};
     uint32_t i = (uint32_t)(f * (float)a->entries + 0.25f); /* as a float may be a little less than exact */
     int32_t below = ((int32_t)a->last - a->first) * (int32_t)i / (a->entries - 1);
     return (struct caret__aim){CARET__PAGE_HEAD + 8 * i, a->first + (uint32_t)below};
@@ -62,7 +66,7 @@ caret__aim_at(struct caret__aims *a, uint32_t before, uint32_t key, uint32_t aft
 static inline __attribute__((always_inline)) void
 caret__aim_ask(const struct caret__aims *a, struct caret__aim aim, const struct caret__page *p)
 {
-    if (aim.slot == 0 || a->right < CARET__AIM_SURE) {
+    if (aim.entry == 0 || a->right < CARET__AIM_SURE) {
         caret__page_ask(p);
         return;
     }

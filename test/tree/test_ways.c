@@ -324,6 +324,17 @@ static void an_aim_is_right_where_leaves_were_filled_in_order(void **state)
     assert_int_equal(sure, 0);
 }
 
+/* Of an entry with many lines an aim would ask for the first ones only: none is given, however sure the way is. */
+static void nobody_aims_at_large_entries(void **state)
+{
+    struct caret__aims many = {.entries = 9, .first = 450, .last = 50, .right = CARET__AIM_MOST}, few = many;
+
+    (void)state;
+    few.entries = 4;
+    assert_int_not_equal(caret__aim_at(&many, 0x01010101, 0x01010103, 0x01010109).entry, 0);
+    assert_int_equal(caret__aim_at(&few, 0x01010101, 0x01010103, 0x01010109).entry, 0);
+}
+
 /* Of all ways, as if everything had moved since. */
 static void guess_anything(struct store *s)
 {
@@ -394,6 +405,7 @@ int main(void)
         cmocka_unit_test(pages_that_change_all_the_time_are_not_copied),
         cmocka_unit_test(ways_are_of_one_store),
         cmocka_unit_test(an_aim_is_right_where_leaves_were_filled_in_order),
+        cmocka_unit_test(nobody_aims_at_large_entries),
         cmocka_unit_test(a_guess_that_is_wrong_leads_nowhere),
         cmocka_unit_test(ways_that_do_not_hold_are_used_again),
     };
