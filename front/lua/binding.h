@@ -191,17 +191,21 @@ static inline struct caret__lnode *caret__check_node(lua_State *L, int i)
 /* Raise INTXN: the transaction that runs is not that database's.  It can't be `what`, as `why`. */
 int caret__refuse_in_txn(lua_State *L, const struct caret__ldb *d, const char *what, const char *why);
 
+/* Does another database's transaction run that bars this one?  Not that of the process which this one was forked from:
+ * what was barred for it is free again. */
+int caret__is_barred(const struct caret__ldb *d);
+
 /* To be asked before anything of session s is changed, where s is the database's or the state's. */
 static inline void caret__check_change(lua_State *L, const struct caret__ldb *d, const caret_session *s)
 {
-    if (d->barred != 0 && s == d->s)
+    if (d->barred != 0 && s == d->s && caret__is_barred(d))
         caret__refuse_in_txn(L, d, "changed", "that would not be undone with it");
 }
 
 /* The same before locks are taken or released. */
 static inline void caret__check_locks(lua_State *L, const struct caret__ldb *d)
 {
-    if (d->barred != 0)
+    if (d->barred != 0 && caret__is_barred(d))
         caret__refuse_in_txn(L, d, "locked or unlocked",
                              "a restart would do it again, and a rollback not undo it");
 }

@@ -102,7 +102,7 @@ static int core_wait_once(lua_State *L)
 
     caret__address_here(L, d, &n, 2, 2);
     uint64_t timeout = caret__timeout(L, 3), from = place(L, 4, CARET_LOG_END);
-    if (d->barred != 0)
+    if (d->barred != 0 && caret__is_barred(d))
         return caret__refuse_in_txn(L, d, "waited for", "a transaction must not sleep");
     int rc = caret_wait(d->s, &n.node, from, timeout);
     if (rc < 0 || rc == CARET_RESTART)
@@ -224,7 +224,7 @@ static int core_log_wait(lua_State *L)
     const struct caret__llog *l = check_log(L, 1);
     uint64_t timeout = caret__timeout(L, 2);
 
-    if (l->db->barred != 0)
+    if (l->db->barred != 0 && caret__is_barred(l->db))
         return caret__refuse_in_txn(L, l->db, "waited for", "a transaction must not sleep");
     int rc = caret_log_wait(l->db->s, l->log, timeout);
     if (rc < 0)

@@ -157,7 +157,7 @@ static int db_open(lua_State *L)
     caret_session_detach(d->s); /* it is the Lua state's, whatever thread runs that */
     if (caret_path(d->db)[0] != '/' && strstr(caret_path(d->db), "://") != NULL)
         caret__opened_remote(d->s);
-    d->barred = st->txn != NULL ? CARET__DB_OTHER_TXN : 0;
+    d->barred = st->txn != NULL ? CARET__DB_OTHER_TXN : 0; /* of a parent process: caret__is_barred() tells */
     d->next = st->dbs;
     st->dbs = d;
     return 1;

@@ -107,6 +107,16 @@ static void bar_others(struct caret__ldb *d, int barred)
     d->st->txn = barred ? d : NULL;
 }
 
+int caret__is_barred(const struct caret__ldb *d)
+{
+    const struct caret__ldb *txn =
+        d->st->txn; /* one that was closed in its own transaction bars until that ends */
+
+    if (txn != NULL && (txn->barred & CARET__DB_CLOSED) == 0 && caret_txn_level(txn->s) == 0)
+        bar_others(d->st->txn, 0);
+    return d->barred != 0;
+}
+
 int caret__refuse_in_txn(lua_State *L, const struct caret__ldb *d, const char *what, const char *why)
 {
     const char *path = caret_path(d->db), *running = caret_path(d->st->txn->db);

@@ -32,6 +32,33 @@ function TestTransactions:test_arguments_and_results_pass()
     lu.assertEquals({db:tp(function(...) return ... end, (table.unpack or unpack)(many))}, many)
 end
 
+-- A child that is forked within a transaction is in none: it may open the database and change it.
+function TestTransactions:test_a_child_is_not_in_the_transaction_of_its_parent()
+    local has, unistd = pcall(require, "posix.unistd")
+    lu.skipIf(not has, "no lua-posix for this Lua: it can't fork")
+    local wait, second = require "posix.sys.wait", nil
+    local other = fixture.open()
+    db:tp(function()
+        n.parent.__ = 1
+        local pid = assert(unistd.fork())
+        if pid == 0 then
+            local ok = pcall(function()
+                fixture.open():set("^t", "opened", 1)
+                other:set("^t", "other", 1)
+                local taken = other.node("^t", "lock"):grab(0)
+                assert(taken)
+            end)
+            unistd._exit(ok and 0 or 1)
+        end
+        local _, how, status = wait.wait(pid)
+        second = {how, status}
+        lu.assertErrorMsgContains("INTXN", function() other:set("^t", "no", 1) end)
+    end)
+    other:close()
+    lu.assertEquals(second, {"exited", 0})
+    lu.assertEquals({n.parent.__, n.opened.__, n.other.__, n.no.__}, {"1", "1", "1"})
+end
+
 function TestTransactions:test_an_error_rolls_back_and_is_raised_on()
     n.a.__ = 5
     local thing = {}
