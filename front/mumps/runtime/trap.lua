@@ -11,6 +11,7 @@
 --     $ZTRAP   the same; at its end the line of the error is tried again. Each such try counts as a level, so
 --              that a line that always fails has an end, until the M level ends or a GOTO leaves it.
 --              Where it is empty by a NEW or SET of its own (`none`) no $ZTRAP of the levels before is asked.
+--              An error of its code passes all levels that have the $ZTRAP of the same SET (`which`).
 --
 -- NEW of $ETRAP or $ZTRAP saves both, as setting one empties the other.
 
@@ -19,7 +20,7 @@ local level = require "mumps.runtime.level"
 local symbols = require "mumps.runtime.symbols"
 
 local M = {etrap = "", ztrap = "B", ecode = "", zstatus = "", zerror = "Unprocessed $ZERROR, see $ZSTATUS",
-    estack = 0, none = false}
+    estack = 0, none = false, which = 0}
 local L = level.L
 
 function level.is_clear()
@@ -59,21 +60,24 @@ function M.set_etrap(v)
     M.etrap = v
 end
 
-local traps = {restore = function(_, etrap, ztrap)
-    M.etrap, M.ztrap, M.none = etrap, ztrap, false
+local traps = {restore = function(_, etrap, was)
+    M.etrap, M.ztrap, M.which, M.none = etrap, was.ztrap, was.which, false
 end}
-local ztraps = {restore = function(_, etrap, ztrap)
-    M.etrap, M.ztrap, M.none = etrap, ztrap, ztrap == ""
+local ztraps = {restore = function(_, etrap, was)
+    M.etrap, M.ztrap, M.which, M.none = etrap, was.ztrap, was.which, was.ztrap == ""
 end}
+local function now() return {ztrap = M.ztrap, which = M.which} end
 local estack = {restore = function(_, n)
     M.estack = n
 end}
 
 -- $ETRAP keeps its value.
 function M.new_etrap()
-    symbols.push_special(traps, M.etrap, M.ztrap)
+    symbols.push_special(traps, M.etrap, now())
     M.ztrap, M.none = "", false
 end
+
+local sets = 0 -- of $ZTRAP, in this process
 
 -- An $ETRAP that it takes the place of comes back when the level ends.
 function M.set_ztrap(v)
@@ -82,11 +86,12 @@ function M.set_ztrap(v)
     if v ~= "" and M.etrap ~= "" then
         M.new_etrap()
     end
-    M.ztrap, M.etrap, M.none = v, "", v == ""
+    sets = sets + 1
+    M.ztrap, M.etrap, M.none, M.which = v, "", v == "", sets
 end
 
 function M.new_ztrap()
-    symbols.push_special(ztraps, M.etrap, M.ztrap)
+    symbols.push_special(ztraps, M.etrap, now())
     M.etrap, M.ztrap, M.none = "", "", true
 end
 
@@ -136,6 +141,7 @@ local function failed_trap(e, by_ztrap, first)
     count(e)
     if e.in_trap == L.n then
         e = failed_as(e, by_ztrap and "ERRWZTRAP" or "ERRWETRAP", first)
+        e.passes = by_ztrap and M.which
     end
     e.trapped = true
     return e
@@ -160,7 +166,7 @@ function M.trap_of(e)
         return e.exception, true
     elseif M.etrap ~= "" then
         return M.etrap, false
-    elseif M.ztrap ~= "" and M.ztrap ~= "B" and not e.no_ztrap then
+    elseif M.ztrap ~= "" and M.ztrap ~= "B" and not e.no_ztrap and e.passes ~= M.which then
         return M.ztrap, true
     end
 end
@@ -213,13 +219,14 @@ local function take(e, n)
     local text, by_ztrap = M.trap_of(e)
     e.no_ztrap = e.no_ztrap and not text
     e.by_exception, e.exception = e.exception ~= nil, nil
-    e.by_ztrap, e.trapped = by_ztrap, text ~= nil
+    local passes = e.passes == M.which
+    e.by_ztrap, e.trapped = by_ztrap, text ~= nil or passes
     if text and not by_ztrap then
         level.handling, level.handled = n, e
     end
     if not text then
         local f = M.ztrap == "B" and M.interactive and M.interactive(e) -- direct mode has a prompt for it
-        e.by_ztrap, e.untrapped = f and true or false, not f
+        e.by_ztrap, e.untrapped = f and true or false, not f and not passes
         return f, e
     end
     local f = M.handler(text, by_ztrap, e)
