@@ -11,7 +11,7 @@ local G = require "mumps.data.globals"
 local report = require "mumps.data.report"
 local key = require "mumps.runtime.order".key
 local names = require "mumps.values.names"
-local quote, given = names.quote, names.given
+local quote, checked = names.quote, names.checked
 
 local R = {}
 
@@ -204,14 +204,14 @@ local newest = R.newest
 
 local function make_name(ref, a)
     local n = ref.n
-    if ref.env or n > 30 then return given(R.name(R.extend_by_one(ref, a))) end
+    if ref.env or n > 30 then return checked(R.name(R.extend_by_one(ref, a))) end
     local open = ref.open
     if not open then
         local text = report.name(ref.name, n, ref)
         open = n == 0 and text .. "(" or text:sub(1, -2) .. ","
         ref.open, ref.below, ref.kept = open, {}, 0
     end
-    local name = given(open .. quote(a) .. ")")
+    local name = checked(open .. quote(a) .. ")")
     if ref.kept < MOST_KEPT then
         ref.kept = ref.kept + 1
         ref.below[a] = name

@@ -28,7 +28,7 @@ local list, each, family = arity.list, arity.each, arity.family
 local function fail(...) return require "mumps.runtime.error".fail(...) end
 function A.name(X, n, ...)
     local names = require "mumps.values.names"
-    return names.given(names.name(X.name, n, {...}))
+    return names.checked(names.name(X.name, n, {...}))
 end
 
 -- As errors have it: X(1,a), without quotes.

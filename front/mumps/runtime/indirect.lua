@@ -672,7 +672,7 @@ function M.ref_name(ref, depth)
             ref.n = n
         end
     end
-    return require "mumps.values.names".given(refs.name(ref))
+    return require "mumps.values.names".checked(refs.name(ref))
 end
 
 function M.ref_zdata(ref)

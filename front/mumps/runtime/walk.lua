@@ -95,7 +95,7 @@ end
 
 local function name_of(X, n, subs)
     local names = require "mumps.values.names"
-    return names.given(names.name(X.name, n, subs))
+    return names.checked(names.name(X.name, n, subs))
 end
 
 local function query(X, n, ...)

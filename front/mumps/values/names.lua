@@ -13,18 +13,12 @@ local str, int, key = number.str, number.int, number.key
 local str2zwr, zwr2str = C.caret_m__str2zwr, C.caret_m__zwr2str
 local type, find, sub, byte = type, string.find, string.sub, string.byte
 
-local MAX = 1048576
-
 local N = {}
 local length = ffi.new("size_t[1]")
 
--- What a function gives: names and quoted texts can be longer than strings. ZWRITE and messages have them
--- whole.
-local function given(text)
-    if #text > MAX then return fail("MAXSTRLEN") end
-    return text
-end
-N.given = given
+-- Names and quoted texts can be longer than strings: ZWRITE and messages have them whole, functions give them
+-- checked.
+N.checked = require("mumps.values.text").checked
 
 -- ------------------------------------------------------------------- values
 
@@ -81,7 +75,7 @@ end
 function N.zwrite(v, back)
     v = str(v)
     if back and number.truth(back) then return N.unquote(v) end
-    return given(quote(v))
+    return N.checked(quote(v))
 end
 
 -- NAME(subscript,...) of the first n subscripts.
