@@ -71,9 +71,7 @@ caret__aim_ask(const struct caret__aims *a, struct caret__aim aim, const struct 
         return;
     }
     const char *at = (const char *)p;
-    __builtin_prefetch(at);
-    __builtin_prefetch(at + 64);
-    __builtin_prefetch(at + CARET__PAGE_SIZE - 64);
+    caret__page_ask_head(p);
     for (unsigned i = 0; i <= 128; i += 64) {
         __builtin_prefetch(at + (aim.slot + i - 64) % CARET__PAGE_SIZE);
         __builtin_prefetch(at + (aim.entry + i - 64) % CARET__PAGE_SIZE);
