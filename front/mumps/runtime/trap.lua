@@ -66,7 +66,16 @@ end}
 local ztraps = {restore = function(_, etrap, was)
     M.etrap, M.ztrap, M.which, M.none = etrap, was.ztrap, was.which, was.ztrap == ""
 end}
-local function now() return {ztrap = M.ztrap, which = M.which} end
+
+-- $ZTRAP as it is, for a NEW: the same table while it stays so, as many calls have a NEW of $ETRAP.
+local kept = {}
+local function now()
+    if kept.which ~= M.which or kept.ztrap ~= M.ztrap then
+        kept = {ztrap = M.ztrap, which = M.which}
+    end
+    return kept
+end
+
 local estack = {restore = function(_, n)
     M.estack = n
 end}
