@@ -6,7 +6,8 @@
 --
 -- Modes: "programs" (control flow), "indirect" (the same by indirection and XECUTE), "errors" ($ETRAP,
 -- $ECODE, ZGOTO, $STACK), "globals" (trees and naked references), "texts" (locals that get new texts all the
--- time), "naked" (programs_naked.lua), "stacks" (programs_stack.lua), "files" (programs_files.lua).
+-- time), "naked" (programs_naked.lua), "stacks" (programs_stack.lua), "files" (programs_files.lua), "aliases"
+-- (programs_alias.lua).
 
 local programs = {}
 
@@ -309,22 +310,26 @@ local tools = {
     serial = function() return serial end,
 }
 local naked_ones, stacks = require("programs_naked")(tools), require("programs_stack")(tools)
-local files = require("programs_files")(tools)
+local files, aliases = require("programs_files")(tools), require("programs_alias")(tools)
 local kinds = {
     programs = flow, indirect = indirect, errors = faults, globals = trees, texts = texts,
     naked = naked_ones.list, stacks = stacks.list, files = files.list,
+    aliases = aliases.list,
 }
 guards.naked, guards.stacks, guards.files = naked_ones.guard, stacks.guard, files.guard
-local begins = { naked = naked_ones.begin, stacks = stacks.begin, files = files.begin }
+local begins = { naked = naked_ones.begin, stacks = stacks.begin, files = files.begin,
+    aliases = aliases.begin }
 local starts = { files = files.start } -- on the first line, which shrink.lua leaves alone
+local labels = { aliases = aliases.labels } -- beside those of all programs
 local endings = {
     globals = " w ! zwr:$d(^g) ^g zwr", naked = " w ! zwr:$d(^g) ^g zwr", files = files.ending,
 }
 
 local function one_command()
-    if chance(mode == "files" and 15 or 50) then
+    local own = mode == "files" or mode == "aliases"
+    if chance(own and 15 or 50) then
         return pick(simple)()
-    elseif mode ~= "programs" and chance(mode == "files" and 90 or 65) then
+    elseif mode ~= "programs" and chance(own and 90 or 65) then
         return pick(kinds[mode])()
     end
     return pick(flow)()
@@ -382,6 +387,9 @@ local function program(index)
     table.insert(lines, ":lf" .. index .. "(p) " .. guard())
     add_lines(lines, random(2), "")
     table.insert(lines, " q " .. expr(1))
+    for _, line in ipairs(labels[mode] and labels[mode]() or {}) do
+        table.insert(lines, line)
+    end
     return lines
 end
 

@@ -258,20 +258,25 @@ function M.alias_place(k, node)
     return format("%s,%d%s", k:slot(node[2]), #subs, more(k, subs))
 end
 
+-- The subscripts of the target come first. What the target's node was an alias of ends before what is a node on the
+-- right is taken, which may be the same one, but not before that is known to have a value.
 local function set_alias(k, arg)
-    local target, from = arg[2], arg[3]
-    local c
-    local before, after = "", ""
+    local from, out, after = arg[3], {}, ""
+    local target = M.held(k, arg[2], out)
+    local place, taken = M.alias_place(k, target)
     if type(from) == "string" then
-        c = format("%s(%s,0)", k:h("alias_container"), k:slot(from))
+        taken = format("%s(%s,0)", k:h("alias_container"), k:slot(from))
     elseif from[1] == "extrinsic" then
-        c = format("%s(%s)", k:h("alias_result"), value(k, from))
-        before, after = k:h("alias_called") .. "() ", format(" %s(c)", k:h("unshare")) -- QUIT * counted it
+        taken = format("%s(%s)", k:h("alias_result"), value(k, from))
+        out[#out + 1] = k:h("alias_called") .. "() "
+        after = format(" %s(c)", k:h("unshare")) -- QUIT * counted it
     else
-        c = format("%s(%s)", k:h("alias_container"), M.alias_place(k, from))
+        from = M.held(k, from, out)
+        local ended = #(target[3] or {}) > 0 and format("%s(%s) ", k:h("alias_end"), place) or ""
+        out[#out + 1] = format("%s(%s) %s", k:h("alias_valued"), M.alias_place(k, from), ended)
+        taken = format("%s(%s)", k:h("alias_container"), M.alias_place(k, from))
     end
-    return format("do %slocal c=%s %s(c,%s)%s end", before, c, k:h("alias_set"), M.alias_place(k, target),
-        after)
+    return format("do %slocal c=%s %s(c,%s)%s end", concat(out), taken, k:h("alias_set"), place, after)
 end
 
 function M.set(k, arg)

@@ -356,6 +356,7 @@ end
 
 function R.merge(to, from)
     local akin = related(to, from)
+    if to.slot then require("mumps.runtime.alias").end_at(to.slot, to.n, to) end
     local nothing = (akin or to.slot and not from.slot) and R.data(from) == 0
     if akin and not nothing then
         if to.n == from.n then return end

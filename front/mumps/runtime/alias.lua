@@ -23,11 +23,23 @@ end
 
 local function array_of(slot, n, subs) return A.below(slot, n - 1, subs) end
 
+-- A node without a value is an error.
+function alias.valued(slot, n, ...)
+    if n > 0 and A.peek[n](slot, ...) == nil then return A.get[n](slot, ...) end
+end
+
+-- A node is no alias any more: its value is "".
+function alias.end_at(slot, n, subs)
+    local a = n > 0 and array_of(slot, n, subs)
+    local s = a and as_key(subs[n])
+    if a and alias.at(a, s) then A.forget_alias(a, s) end
+end
+
 -- The container of a variable, or the one that a node of it has.
 function alias.container(slot, n, ...)
     if n == 0 then return slot.c end
     local subs = {...}
-    if A.peek[n](slot, ...) == nil then return A.get[n](slot, ...) end
+    alias.valued(slot, n, ...)
     local c = alias.at(array_of(slot, n, subs), as_key(subs[n]))
     return c or fail("ALIASEXPECTED")
 end

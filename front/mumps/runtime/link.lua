@@ -63,7 +63,7 @@ list("mumps.data.lock", {lock_lock = "lock", lock_plus = "plus", lock_minus = "m
     lock_zallocate = "zallocate",
     lock_zdeallocate = "zdeallocate"})
 list("mumps.runtime.alias", {alias_kill = "kill", alias_kill_all = "kill_all", alias_set = "set",
-    alias_container = "container"})
+    alias_container = "container", alias_valued = "valued"})
 list("mumps.data.tp", {tp_start = "start", tp_commit = "commit", tp_rollback = "rollback",
     tp_restart = "restart"})
 list("mumps.io.system", {"hang"})
@@ -117,6 +117,10 @@ function H.alias_quit(...)
     end
     symbols.share(c)
     return c
+end
+
+function H.alias_end(slot, n, ...)
+    require("mumps.runtime.alias").end_at(slot, n, {...})
 end
 
 -- Before SET * calls $$f().
