@@ -79,7 +79,7 @@ return function(g)
         function() return "s $p(" .. any() .. ',"^",2)=' .. expr(1) end,
         function() return "s x=$i(" .. any() .. ")" end,
         function() return "f i=1:1:3 " .. g.guard() .. " s " .. made() .. "," .. holder() .. "=i" end,
-        function() return "ts " .. pick({ "():s ", "*:s " }) .. " s " .. name() .. "=$t tro " end,
+        function() return "ts " .. pick({ "():s ", "*:s " }) .. " s " .. name() .. "=" .. expr(1) .. " tro " end,
         function() return "w $$lr" .. serial() .. "(." .. name() .. ")" end,
         function() return "zwr " .. pick({ name(), name() .. "(*)", "?1L", holder() }) end,
     }

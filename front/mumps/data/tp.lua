@@ -141,14 +141,17 @@ local function wrong_quit(pos)
     return report.raise(e)
 end
 
--- What k returned: a value, and the position of the QUIT.  The frame of a TSTART ends: so must its level.
-local function settle(level, first, second, ...)
+-- What k returned: a value, and the position of the QUIT.  The frame of a TSTART ends: so must its level, which the end
+-- of an $ETRAP's text rolls back.
+local function settle(level, first, second, ended)
     if first == NEXT then return second() end
-    if T.level >= level then
+    if T.level >= level and ended then
+        tp.rollback(level - 1)
+    elseif T.level >= level then
         if L.kind[L.n] ~= XECUTE then return wrong_quit(second) end
         if level == 1 then T.driver = false end -- it can't begin again any more
     end
-    return first, second, ...
+    return first, second, ended
 end
 
 local function is_error(e) return type(e) == "table" and e.m ~= nil end

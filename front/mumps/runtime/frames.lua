@@ -115,17 +115,17 @@ end
 M.finish = finish
 
 -- What the catcher of this level would do with e, from within it (transactions); e is thrown again if that is
--- nothing, or the trap left it.
+-- nothing, or the trap left it.  Its value; its place; was it the end of an $ETRAP's text?
 function level.trap(e)
     local f, left = trap.caught(internal(e), L.n, nil)
     if not f then
         return rethrow(left)
     end
-    local v, p = f()
+    local v, p, ended = f()
     if left.m and trap.ecode ~= "" and not left.by_ztrap then
         return rethrow(left)
     end
-    return v, p
+    return v, p, ended
 end
 
 -- The error goes on at the level before.
