@@ -72,36 +72,36 @@ local function with_levels_of(text, other)
 end
 
 local function lines_of(text)
-    local lines, count = {}, {}
+    local lines, known = {}, {}
     for line in (text .. "\n"):gmatch("(.-)\n") do
         lines[#lines + 1] = line
-        count[line] = (count[line] or 0) + 1
+        known[line] = true
     end
-    return lines, count
+    return lines, known
 end
 
 -- ZWRITE of aliases: ours tells each as *X=Y. There the nodes of Y are written again for an X without a value, and
--- an X that is undefined is left out after one that is not. Both texts without such lines.
+-- an X that is undefined is left out after one that is not. Both texts without the nodes of such an X.
 local function without_aliases(theirs, ours)
     local x, in_x = lines_of(theirs)
-    local y, in_y = lines_of(ours)
-    local other, left = {}, { {}, {} }
+    local y = lines_of(ours)
+    local alone = {}
     for _, line in ipairs(y) do
-        local name, first = line:match("^%*(%l)=(%l)$")
+        local name = line:match("^%*(%l)=%l$")
         if name and not in_x[line] then
-            other[name] = first
-        else
-            table.insert(left[2], line)
+            alone[name] = true
         end
     end
-    for _, line in ipairs(x) do
-        local star, name, rest = line:match("^(%*?)(%l)(%(.*)$")
-        local again = name and other[name] and in_y[star .. other[name] .. rest]
-        if in_y[line] or not again then
-            table.insert(left[1], line)
+    local function others(lines)
+        local left = {}
+        for _, line in ipairs(lines) do
+            if not alone[line:match("^%*?(%l)[(=]") or ""] then
+                table.insert(left, line)
+            end
         end
+        return table.concat(left, "\n")
     end
-    return table.concat(left[1], "\n"), table.concat(left[2], "\n")
+    return others(x), others(y)
 end
 
 local function differ(theirs, ours)

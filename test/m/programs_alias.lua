@@ -11,8 +11,9 @@ return function(g)
         return pick(names)
     end
 
+    -- No i alone, of which fis-gtm takes no look below a variable without nodes.
     local function holder()
-        return pick(names) .. "(" .. pick({ "1", "2", '"k"', "i", "3", '"k",1' }) .. ")"
+        return pick(names) .. "(" .. pick({ "1", "2", '"k"', "+i", "3", '"k",1' }) .. ")"
     end
 
     local function any()
