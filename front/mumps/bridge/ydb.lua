@@ -17,15 +17,20 @@ local number = require "mumps.values.number"
 local special = require "mumps.runtime.special"
 local symbols = require "mumps.runtime.symbols"
 local tp = require "mumps.data.tp"
+local words = require "mumps.compiler.words"
 
 local ydb = {_VERSION = "3.0", YDB_OK = 0, YDB_TP_RESTART = 2147483646, YDB_TP_ROLLBACK = 2147483645}
 ydb.YDB_LOCK_TIMEOUT, ydb.DELETE = 2147483643, {}
 
 local S, str = symbols.table, number.str
 local byte, type, select, unpack = string.byte, type, select, unpack
-local CARET, DOLLAR = 94, 36
+local CARET, DOLLAR, UNDERSCORE = 94, 36, 95
 
 local node = {}
+
+-- Nodes are {[node] = reference}, and {[PARENT] = node, [KEY] = subscript} until somebody asks for the reference.
+local PARENT, KEY = {}, {}
+local ref_of
 
 -- ------------------------------------------------------------- arguments
 
@@ -43,18 +48,28 @@ local function to_m(v)
     return error(("string or number expected, got %s"):format(type(v)), 3)
 end
 
+local function check_name(name)
+    if not name:find "^%^?[%%%a]%w*$" then require("mumps.runtime.error").fail("INVVARNAME", name) end
+end
+
 -- The variable of that name; one that is there has a name that is right.
 local function slot_of(name)
     local slot = rawget(S, name)
     if slot then return slot end
-    if not name:find "^[%%%a]%w*$" then require("mumps.runtime.error").fail("INVVARNAME", name) end
+    check_name(name)
     return S[name]
 end
+
+local right = {} -- names of globals that are
 
 local function reference(name, n, subs)
     if type(name) ~= "string" then error(("string expected, got %s"):format(type(name)), 3) end
     for i = 1, n do subs[i] = to_m(subs[i]) end
     if byte(name) == CARET then
+        if not right[name] then
+            check_name(name)
+            right[name] = true
+        end
         if n < 4 then return R.global(name, nil, n, subs[1], subs[2], subs[3]) end
         return R.global(name, nil, n, unpack(subs, 1, n))
     end
@@ -76,7 +91,7 @@ end
 local function address(name, ...)
     local n = select("#", ...)
     if getmetatable(name) == node then
-        local from = rawget(name, node)
+        local from = ref_of(name)
         if n == 0 then return from end
         local list = {unpack(from, 1, from.n)}
         local more = type((...)) == "table" and (...) or {...}
@@ -122,10 +137,16 @@ end
 
 -- ------------------------------------------------------------------ values
 
+-- A special variable, in full; it may be abbreviated as in M.
+local function special_name(name)
+    local word = name:sub(2):upper()
+    return words.variables[word] or word
+end
+
 function ydb.get(name, ...)
     if type(name) == "string" then
         local first, n = byte(name), select("#", ...)
-        if first == DOLLAR then return str(special.get(name:sub(2):upper())) end
+        if first == DOLLAR then return str(special.get(special_name(name))) end
         if n == 0 and first ~= CARET then
             local slot = rawget(S, name)
             if slot then return text(A.peek[0](slot)) end
@@ -139,7 +160,7 @@ end
 function ydb.set(name, ...)
     local n = select("#", ...)
     if type(name) == "string" and byte(name) == DOLLAR then
-        special.set(name:sub(2):upper(), to_m((select(n, ...))))
+        special.set(special_name(name), to_m((select(n, ...))))
         return (select(n, ...))
     end
     if n == 1 and type(name) == "string" then
@@ -234,6 +255,10 @@ function ydb.node_previous(...) return subs_of(R.queryback(address(...))) end
 
 -- ------------------------------------------------------------------- locks
 
+local function misused(n, called, expected, v, level)
+    error(("bad argument #%d to '%s' (%s expected, got %s)"):format(n, called, expected, type(v)), level + 1)
+end
+
 local function got(ok)
     if ok == false then error(("YDB Error: %d: YDB_LOCK_TIMEOUT"):format(ydb.YDB_LOCK_TIMEOUT), 0) end
 end
@@ -241,8 +266,13 @@ end
 function ydb.lock(list, timeout)
     local refs = {}
     if type(list) == "string" or getmetatable(list) == node then list = {list} end
+    if list ~= nil and type(list) ~= "table" then misused(1, "lock", "table", list, 2) end
     for i, item in ipairs(list or {}) do
         local plain = type(item) == "string" or getmetatable(item) == node
+        if not plain and type(item) ~= "table" then
+            error(("bad argument #1 to 'lock' (they must all be nodes, tables or names; number %d is a %s)")
+                :format(i, type(item)), 2)
+        end
         refs[i] = plain and address(item) or address(unpack(item))
     end
     got(lock.lock(refs, timeout and to_m(timeout)))
@@ -259,8 +289,13 @@ ydb.release = ydb.lock_decr
 
 -- ------------------------------------------------------------ transactions
 
+-- Is it a code of an error or an outcome, rather than any result?
+local function is_code(v)
+    return type(v) == "number" and (-v >= 2 ^ 27 and -v <= 2 ^ 30 or v >= ydb.YDB_LOCK_TIMEOUT and v < 2 ^ 31)
+end
+
 local function end_by(outcome)
-    if outcome == nil or outcome == ydb.YDB_OK then return tp.commit() end
+    if not is_code(outcome) then return tp.commit() end
     if outcome == ydb.YDB_TP_RESTART then return tp.restart() end
     tp.rollback(tp.level() - 1)
     error(("YDB Error: %s: %s"):format(tostring(outcome),
@@ -277,24 +312,32 @@ local function slots_of(list)
     if not list then return {} end
     if list[1] == "*" or list == "*" then return "*" end
     local slots = {}
-    for i, name in ipairs(list) do slots[i] = S[name] end
+    for i, name in ipairs(list) do
+        if type(name) ~= "string" then misused(1, "tp", "string", name, 3) end
+        if byte(name) == CARET then require("mumps.runtime.error").fail("GVNUNSUPPORTED", name, "ydb_tp_s()") end
+        slots[i] = slot_of(name)
+    end
     return slots
 end
 
--- ([id,] [locals,] fn, ...)
+-- What pcall() told, with how much that is.
+local function told_by(...) return {n = select("#", ...), ...} end
+
+-- ([id,] [locals,] fn, ...); nil stands for an id and for locals, too
 function ydb.tp(...)
     local list, n, at = {...}, select("#", ...), 1
     local id, locals
-    if type(list[at]) == "string" then id, at = list[at], at + 1 end
-    if type(list[at]) == "table" then locals, at = list[at], at + 1 end
-    local f = list[at]
-    if type(f) ~= "function" then error(("bad argument #%d to 'tp' (function expected)"):format(at), 2) end
+    if type(list[at]) == "string" or list[at] == nil and n > at then id, at = list[at], at + 1 end
+    if type(list[at]) == "table" or list[at] == nil and n > at then locals, at = list[at], at + 1 end
+    local f, results = list[at], nil
+    if type(f) ~= "function" then misused(at, "tp", "function", f, 2) end
     local own = tp.own()
     tp.start(tp.open(slots_of(locals), true, id), function()
-        local ok, outcome = pcall(f, unpack(list, at + 1, n))
-        if not ok then failed(own, outcome) end
-        end_by(outcome)
+        results = told_by(pcall(f, unpack(list, at + 1, n)))
+        if not results[1] then failed(own, results[2]) end
+        end_by(results[2])
     end)
+    return unpack(results, 2, results.n)
 end
 
 function ydb.transaction(...)
@@ -330,7 +373,7 @@ function ydb.dump(name, ...)
         if not subs or #subs <= ref.n and ref.n > 0 then break end
         at = reference(ref.name, #subs, subs)
         for i = 1, ref.n do
-            if str(at[i]) ~= str(ref[i]) then return table.concat(lines, "\n") end
+            if str(at[i]) ~= str(ref[i]) then return lines[1] and table.concat(lines, "\n") end
         end
         if #lines >= (most or 30) then
             lines[#lines + 1] = ("...etc.   -- stopped at %d lines; dump(n) gives n"):format(#lines)
@@ -338,7 +381,7 @@ function ydb.dump(name, ...)
         end
         lines[#lines + 1] = R.name(at) .. "=" .. names.quote(R.get(at))
     end
-    return table.concat(lines, "\n")
+    return lines[1] and table.concat(lines, "\n")
 end
 
 function ydb.get_error_code(message)
@@ -360,10 +403,25 @@ function ydb.isnode(v) return getmetatable(v) == node end
 
 local function child(n, ...) return make(address(n, ...)) end
 
+function ref_of(n)
+    local ref = rawget(n, node)
+    if not ref then
+        ref = address(rawget(n, PARENT), rawget(n, KEY))
+        rawset(n, node, ref)
+    end
+    return ref
+end
+
+-- n.get is a child, and n:get() a call of it (__call); n.__get is the method.
 function node.__index(n, key)
-    if key == "__" then return text(R.peek(rawget(n, node))) end
-    local method = type(key) == "string" and (methods[key] or methods[key:match "^__(.+)$" or ""])
-    if method then return method end
+    if key == "__" then return text(R.peek(ref_of(n))) end
+    if type(key) ~= "string" then return child(n, key) end
+    if byte(key) == UNDERSCORE and byte(key, 2) == UNDERSCORE then
+        local method = key:sub(3)
+        return methods[method] or error(("nodes have no method '%s' where M calls Lua; the subnode of that name "
+            .. "is node('%s')"):format(method, key), 2)
+    end
+    if methods[key] then return setmetatable({[PARENT] = n, [KEY] = key}, node) end
     return child(n, key)
 end
 
@@ -371,19 +429,19 @@ function node.__newindex(n, key, value)
     if key == "__" then ydb.set(n, value) else error("a node's value is n[sub].__ = value", 2) end
 end
 
--- n:name(...) of what is not a method comes here, too: as the child `name`, called with n.
+-- n:name(...) comes here: as the child `name`, called with n.
 function node.__call(n, ...)
     if select("#", ...) == 0 then return n end
-    if ydb.isnode((...)) then
-        local ref = rawget(n, node)
-        error(("nodes have no method '%s' where M calls Lua"):format(str(ref[ref.n] or ref.name)), 2)
-    end
-    return child(n, ...)
+    if getmetatable((...)) ~= node then return child(n, ...) end
+    local key = rawget(n, KEY)
+    if key then return methods[key](...) end
+    local ref = ref_of(n)
+    error(("nodes have no method '%s' where M calls Lua"):format(str(ref[ref.n] or ref.name)), 2)
 end
 
-function node.__tostring(n) return R.name(rawget(n, node)) end
+function node.__tostring(n) return R.name(ref_of(n)) end
 
-function node.__eq(a, b) return R.name(rawget(a, node)) == R.name(rawget(b, node)) end
+function node.__eq(a, b) return R.name(ref_of(a)) == R.name(ref_of(b)) end
 
 function methods.get(n, default)
     local v = ydb.get(n)
@@ -391,7 +449,7 @@ function methods.get(n, default)
     return v
 end
 function methods.subscripts(n, reverse)
-    return each_beside(rawget(child(n, ""), node), reverse and -1 or 1)
+    return each_beside(ref_of(child(n, "")), reverse and -1 or 1)
 end
 
 -- pairs(): subscript, child.
@@ -399,7 +457,7 @@ function methods.pairs(n, reverse)
     local step = methods.subscripts(n, reverse)
     return function()
         local sub = step()
-        if sub then return child(n, sub), text(R.peek(rawget(child(n, sub), node))), sub end
+        if sub then return child(n, sub), text(R.peek(ref_of(child(n, sub)))), sub end
     end
 end
 node.__pairs = methods.pairs
@@ -418,12 +476,18 @@ local function put(n, key, value, filter)
     elseif tree then
         error("settree: the value of a node can't be a table: " .. tostring(n), 0)
     end
-    if value == ydb.DELETE then ydb.delete_node(n) else ydb.set(n, value) end
+    local kind = type(value)
+    if value == ydb.DELETE then return ydb.delete_node(n) end
+    if kind ~= "string" and kind ~= "number" then
+        error(("settree: a value must be a string or a number, not a %s: %s"):format(kind, tostring(n)), 0)
+    end
+    ydb.set(n, value)
 end
 
 --- Store a table as the tree below the node; `__` holds a node's own value.
 -- filter(node, key, value) -> key, value may change both; nil leaves the entry out.
 function methods.settree(n, tree, filter)
+    if type(tree) ~= "table" then misused(1, "settree", "table", tree, 2) end
     for key, value in pairs(tree) do
         if filter then key, value = filter(n, key, value) end
         if key ~= nil and value ~= nil then put(n, key, value, filter) end
@@ -431,13 +495,22 @@ function methods.settree(n, tree, filter)
     return n
 end
 
+-- What a filter says.  One that returns nothing at all leaves the way as it is.
+local function said(recurse, ...)
+    if select("#", ...) == 0 then return nil, recurse end
+    return ...
+end
+
 -- The table of a node: itself in `__`, its children and `levels` levels below them.
 local function read(n, own, levels, depth, filter)
     local tree = {__ = own}
     for below, value, sub in methods.pairs(n) do
         local recurse = depth <= levels and methods.has_tree(below)
-        if filter then value, recurse = filter(below, sub, value, recurse, depth) end
-        if recurse then value = read(below, value, levels, depth + 1, filter) end
+        if filter then value, recurse = said(recurse, filter(below, sub, value, recurse, depth)) end
+        if recurse then
+            local tree_below = read(below, value, levels, depth + 1, filter)
+            value = next(tree_below) ~= nil and tree_below or nil
+        end
         tree[sub] = value
     end
     return tree
@@ -448,7 +521,7 @@ end
 -- itself, with the subscript "" and the depth 0.
 function methods.gettree(n, maxdepth, filter)
     local value, recurse = methods.get(n), true
-    if filter then value, recurse = filter(n, "", value, recurse, 0) end
+    if filter then value, recurse = said(recurse, filter(n, "", value, recurse, 0)) end
     if not recurse then return {__ = value} end
     return read(n, value, maxdepth or math.huge, 1, filter)
 end

@@ -36,6 +36,13 @@ lua ; the package mlua
  do run(x_"local t=n:gettree() return t['1']..tostring(t['2'])..t.a.__..t.a.b")
  do run("local n=ydb.node('^t') return tostring(n:gettree(0).a)..tostring(n.a:has_tree())..tostring(n:has_value())")
  do run("ydb.node('^t'):nosuch{}")
+ do run("local n=ydb.node('^g') n.get.__=1 n.get.data.__=2 return n:get('none')..n.get:get()..n.get.data.__..n:data()..tostring(n.get)")
+ do run("local n=ydb.node('^deep') for i=1,31 do n=n(i) end n.__=7 return n:get()..n:data()")
+ do run("return ydb.node('x').__nosuch")
+ do run("local n=0 local t=ydb.node('^t'):gettree(nil,function() n=n+1 end) return n..tostring(t.a)..tostring(ydb.dump('^none'))")
+ do run("local a,b=ydb.tp(nil,nil,function(...) ydb.set('^x',8,1) return 5,... end,'five') return a..b..ydb.get('^x',8)")
+ do run("ydb.set('^x(',1)") do run("ydb.tp({'^x'},function() end)") do run("return ydb.get('$tl')")
+ do run("ydb.lock(5)") do run("ydb.lock{5}") do run("ydb.node('^t'):settree(5)") do run("ydb.node('^t'):settree{a={true}}")
  do run("return select(2,pcall(ydb.get,'x',{false}))")
  for x="w","^w" set @x@(-3)="a",@x@(1)="b",@x@(1,2)="c",@x@(1.5)="d",@x@(10)="e",@x@("x")="f"
  set x="local t={} for _,n in ipairs{'w','^w'} do local function put(s) t[#t+1]=tostring(s) return s end "
