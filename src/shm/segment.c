@@ -133,6 +133,20 @@ static uint64_t memory_to_use(const struct caret__engine *e, const char *dir, ui
     return limit;
 }
 
+/* The least that a segment takes does not fit: of which limit. */
+static int refuse_sizes(const struct caret__engine *e, const struct caret__shared *sh, uint64_t space)
+{
+    if (!caret__file_size_allowed(sh->seg_size))
+        return caret__fail(CARET_E_SHM,
+                           "%s: its shared memory is a file of %llu MiB at least, and this process may write "
+                           "none so long (ulimit -f)",
+                           e->path, (unsigned long long)((sh->seg_size + (1u << 20) - 1) >> 20));
+    return caret__fail(CARET_E_SHM,
+                       "%s: a limit of this process (ulimit -v) leaves too little address space: "
+                       "%llu MiB more than it has now are the least for this database",
+                       e->path, (unsigned long long)(space >> 20) + 1);
+}
+
 /* Choose max_pages and max_slots, and place the regions. */
 static int choose_sizes(struct caret__engine *e, struct caret__shared *sh, const char *dir, uint32_t npages,
                         uint32_t least_slots)
@@ -159,10 +173,7 @@ static int choose_sizes(struct caret__engine *e, struct caret__shared *sh, const
         else if (sh->max_slots / 2 >= MIN_SLOTS)
             sh->max_slots = (uint32_t)caret__align_down(sh->max_slots / 2, 64);
         else
-            return caret__fail(CARET_E_SHM,
-                               "%s: limits of this process (ulimit -v, -f) leave too little address space: "
-                               "%llu MiB more than it has now are the least for this database",
-                               e->path, (unsigned long long)(space >> 20) + 1);
+            return refuse_sizes(e, sh, space);
     }
 }
 

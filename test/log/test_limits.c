@@ -111,7 +111,7 @@ static void limited(enum doing doing, uint64_t bytes)
     int rc = do_it(doing, db);
     told->refused = rc != CARET_OK;
     if (rc != CARET_OK &&
-        ((rc != CARET_E_DISKFULL && rc != CARET_E_SHM) || strstr(caret_message(), "ulimit") == NULL))
+        ((rc != CARET_E_DISKFULL && rc != CARET_E_SHM) || strstr(caret_message(), "ulimit -f") == NULL))
         complain(rc, doing_names[doing]);
     limit(RLIM_INFINITY);
     if (apart || doing == CLOSING)
@@ -205,6 +205,28 @@ static void what_others_grew_is_refused_to_the_limited(void **state)
     look();
 }
 
+/* Files of a database are of several lengths, that of shared memory the longest. */
+static void opening_names_the_limit_until_it_is_large_enough(void **state)
+{
+    (void)state;
+    caret_options o = options();
+    caret_db *db = NULL;
+    unsigned of_memory = 0;
+    uint64_t bytes = 1 << 16;
+
+    o.log_size = CARET__LOG_MIN;
+    for (int rc = -1; rc != CARET_OK; bytes += bytes / 4) {
+        limit(bytes);
+        rc = caret_open(path, &o, &db);
+        limit(RLIM_INFINITY);
+        if (rc != CARET_OK && strstr(caret_message(), "(ulimit -f)") == NULL)
+            fail_msg("a limit of %llu: %s", (unsigned long long)bytes, caret_message());
+        of_memory += rc == CARET_E_SHM;
+    }
+    assert_true(of_memory > 0);
+    OK(caret_close(db));
+}
+
 static int setup_limits(void **state)
 {
     if (setup(state) != 0)
@@ -220,6 +242,7 @@ static int setup_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {LIMIT_TEST(no_write_goes_over_the_limit),
-                                       LIMIT_TEST(what_others_grew_is_refused_to_the_limited)};
+                                       LIMIT_TEST(what_others_grew_is_refused_to_the_limited),
+                                       LIMIT_TEST(opening_names_the_limit_until_it_is_large_enough)};
     return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
 }
