@@ -111,9 +111,13 @@ static int read_meta(struct restore *r, int fd, const char *backup)
 {
     struct caret__meta_pair pair;
     struct stat st;
-    int rc = fstat(fd, &st) == 0 ? caret__meta_read(fd, backup, (uint64_t)st.st_size, &pair)
-                                 : cannot(backup, "read the backup");
 
+    if (fstat(fd, &st) != 0)
+        return cannot(backup, "read the backup");
+    if (!S_ISREG(st.st_mode))
+        return caret__fail_for(S_ISDIR(st.st_mode) ? EISDIR : EINVAL, CARET_E_OPEN, "%s: %s", backup,
+                               S_ISDIR(st.st_mode) ? "a folder, not a backup" : "not a regular file");
+    int rc = caret__meta_read(fd, backup, (uint64_t)st.st_size, &pair);
     if (rc != CARET_OK)
         return rc;
     r->meta = pair.meta;
@@ -514,7 +518,9 @@ static int prepare(struct restore *r, const char *to)
     if (rc != CARET_OK)
         return rc;
     if (lstat(r->to, &st) == 0)
-        return caret__fail(CARET_E_EXISTS, "%s: there is a file of this name", r->to);
+        return caret__fail(CARET_E_EXISTS, "%s: %s", r->to,
+                           S_ISDIR(st.st_mode) ? "a folder: name a file in it"
+                                               : "there is a file of this name");
     if (snprintf(r->temp, sizeof r->temp, "%s-partial-%08x", r->to, number) >= (int)sizeof r->temp)
         return caret__fail(CARET_E_OPEN, "%s: the path is too long", r->to);
     return r->o->archive != NULL ? caret__archive_resolve(r->o->archive, &r->archive) : CARET_OK;

@@ -528,6 +528,9 @@ static void databases(void **state)
     BAD(caret_restore(copy, NULL, NULL, &place), INVALID, "path is NULL");
     BAD(caret_restore(copy, "", NULL, &place), INVALID, "path is empty");
     IS(caret_restore(copy, path, NULL, NULL), CARET_E_EXISTS);
+    BAD(caret_restore(copy, dir, NULL, NULL), EXISTS, "a folder: name a file in it");
+    snprintf(copied, sizeof copied, "%s/restored", dir);
+    BAD(caret_restore(dir, copied, NULL, NULL), OPEN, "a folder, not a backup");
     BAD(caret_check(NULL, buf, sizeof buf), INVALID, "db is NULL");
     BAD(caret_check(db, NULL, 1), INVALID, "report is NULL");
     BAD(caret_check(db, buf, 0), INVALID, "cap is 0");
