@@ -4,6 +4,7 @@
  *
  * Nothing here allocates but the strings that are returned.
  */
+#include <math.h>
 #include <string.h>
 
 #include "lua/binding.h"
@@ -213,14 +214,21 @@ static int push_sum(lua_State *L, caret_slice sum)
     return 1;
 }
 
+#define NAN_ADDED      "INVALID: NaN is not a number to add; a finite number is expected"
+#define INFINITY_ADDED "INVALID: an infinity is not a number to add; a finite number is expected"
+
 /* By decimal text, negated if asked for: exact for anything. */
 static int incr_text(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, int i, int negate)
 {
     char number[64], buf[256] = "-";
     size_t len;
-    const char *by = caret__value_text(L, d, i, &len, number);
+    const char *by;
     caret_slice r;
 
+    if (lua_type(L, i) == LUA_TNUMBER && !isfinite(lua_tonumber(L, i)))
+        return caret__raise_text(L, d, CARET_E_INVALID,
+                                 isnan(lua_tonumber(L, i)) ? NAN_ADDED : INFINITY_ADDED);
+    by = caret__value_text(L, d, i, &len, number);
     if (len > sizeof buf - 1)
         return caret__misuse(L, "an increment of %d characters is too long", (int)len);
     if (negate && len != 0 && (by[0] == '-' || by[0] == '+')) {

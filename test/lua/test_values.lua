@@ -72,7 +72,9 @@ function TestValues:test_numbers_become_canonical_text()
     end
     for _, bad in ipairs {1 / 0, -1 / 0, 0 / 0} do
         lu.assertErrorMsgContains("can't be a value", function() n.x.__ = bad end)
-        lu.assertErrorMsgContains("can't be a value", function() n.x:incr(bad) end)
+        lu.assertErrorMsgContains("is not a number to add", function() n.x:incr(bad) end)
+        lu.assertErrorMsgContains("is not a number to add", function() return n.x - bad end)
+        lu.assertErrorMsgContains("is not a number to add", function() db:incr("^t", bad) end)
         lu.assertErrorMsgContains("can't be a value", function() db:set("^t", bad) end)
         lu.assertErrorMsgContains("is not a subscript", function() return n[bad] end)
     end
