@@ -171,6 +171,14 @@ class Consoles(Served):
         self.server.post(f"console/{console[0]}/close")
         self.assertEqual([n for n, _ in console[1]], ["ended"])
 
+    def test_what_is_no_statement(self):
+        run = "console/" + self.console("lua")[0] + "/run"
+        status, answer = self.server.post(run, {"text": "-- " + "x" * 59998})
+        self.assertEqual((status, answer["error"]["text"]), (413, "a statement has 60000 bytes at most"))
+        status, answer = self.server.post(run, {"text": 5})
+        self.assertEqual((status, answer["error"]["text"]), (400, "a statement is a text"))
+        self.assertEqual(self.server.post(run, {"text": "-- " + "x" * 59997})[0], 200)
+
     def test_results_as_trees(self):
         console = self.console("lua")
         result = self.say(console, '{b = {1, {x = true}}, ["5"] = "y", long = ("z"):rep(100)}')[2]["results"][0]

@@ -15,7 +15,8 @@ local tree = require "tool.web.tree"
 local console = {}
 
 local MOST = 8           -- consoles
-local OUTPUT = 256 << 10 -- bytes of text of one statement
+local LONGEST = 60000    -- bytes of a statement
+local OUTPUT = 256 << 10 -- bytes of text that one prints
 local WAITING = 200      -- events that wait for a page
 local LEFT, IDLE = 30, 900 -- seconds without a page, in a statement; doing nothing
 local STUCK = 2          -- seconds after which a statement that was stopped is stopped again, and once more
@@ -194,7 +195,8 @@ end
 
 local function text_of(request)
     local text = request.data.text
-    if type(text) ~= "string" or #text > 60000 then refuse.with("SYNTAX", "a statement is a text") end
+    if type(text) ~= "string" then refuse.with("SYNTAX", "a statement is a text") end
+    if #text > LONGEST then refuse.with("TOOBIG", ("a statement has %d bytes at most"):format(LONGEST)) end
     return text
 end
 
