@@ -80,7 +80,8 @@ static int call_m(lua_State *L)
     caret_slice args[ARGUMENTS], values[ARGUMENTS + 1] = {{NULL, 0}};
     char why[256];
 
-    luaL_argcheck(L, n <= ARGUMENTS, ARGUMENTS + 4, "M takes 32 arguments at most");
+    if (n > ARGUMENTS)
+        return caret__misuse(L, "M takes %d arguments at most, not %d", ARGUMENTS, n);
     for (int i = 0; i < n; i++)
         args[i].data = luaL_checklstring(L, i + 4, &args[i].len);
     const struct caret_m__machine *m = caret_m__machine(why);
@@ -88,7 +89,7 @@ static int call_m(lua_State *L)
         return failed(L, 0, why);
     if (caret_session_locals(d->st->locals, m->locals) != CARET_OK)
         return failed(L, 0, caret_message());
-    struct caret_m__call c = {.who = d->s, .session = session_of};
+    struct caret_m__call c = {.who = d->s, .session = session_of, .database = caret_path(d->db)};
     begin(m);
     m->run(&c, entry, args, (size_t)n, references, values);
     end(m, c.status == CARET_M__ENDED);

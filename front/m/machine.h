@@ -52,6 +52,8 @@ struct caret_m__call {
     void *who;
     /* The session of the database of that name; empty: of the caller's own.  NULL: there is none. */
     caret_session *(*session)(void *who, const char *name, size_t len);
+    /* The caller's own, as $ZGBLDIR and errors name it; NULL: as the environment does. */
+    const char *database;
     /* Of the functions of the host that C which M called has called: what the last that failed says, as $ZSTATUS has
      * it; once.  NULL: none has.  May be NULL. */
     const char *(*said)(void *who);

@@ -94,13 +94,19 @@ local function to_lua(text, t)
     return wrap(n < 0 and math.ceil(n) or math.floor(n), t)
 end
 
+-- A number with all its digits if it is an integer below 2^53, else as Lua writes it, with the E of M.
+local function written(n)
+    if n == math.floor(n) and math.abs(n) < 2 ^ 53 then return ("%.0f"):format(n + 0) end -- no -0
+    return (tostring(n):gsub("e", "E"))
+end
+
 local function to_m(v, t)
     if not t.input or v == nil then return "" end
-    if TEXT[t.name] then return tostring(v) end
+    if type(v) == "boolean" then v = v and 1 or 0 end
+    if TEXT[t.name] then return type(v) == "number" and written(v) or tostring(v) end
     local n = tonumber(v) or number_of(tostring(v))
     if WIDTH[t.name] then n = wrap(n < 0 and math.ceil(n) or math.floor(n), t) end
-    if n == math.floor(n) and math.abs(n) < 2 ^ 53 then return ("%.0f"):format(n) end
-    return (tostring(n):gsub("e", "E"):gsub("^(%-?)0%.", "%1."))
+    return (written(n):gsub("^(%-?)0%.", "%1."))
 end
 
 -- ------------------------------------------------------------------ calls

@@ -148,6 +148,7 @@ static int work(struct caret_m__call *c, lua_CFunction body, void *job)
     enter(NULL);
     struct caret_m__call *before = current;
     current = c;
+    caret_mumps__gbldir_is(c->database);
     c->status = 0;
     c->text[0] = '\0';
     if (lua_cpcall(L, body, job) != 0) {
@@ -155,6 +156,7 @@ static int work(struct caret_m__call *c, lua_CFunction body, void *job)
         lua_pop(L, 1);
     }
     current = before;
+    caret_mumps__gbldir_is(before != NULL ? before->database : NULL);
     leave(NULL);
     return c->status;
 }

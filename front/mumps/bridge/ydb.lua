@@ -28,7 +28,7 @@ local CARET, DOLLAR, UNDERSCORE = 94, 36, 95
 
 local node = {}
 
--- Nodes are {[node] = reference}, and {[PARENT] = node, [KEY] = subscript} until somebody asks for the reference.
+-- Nodes are {[node] = reference}, or {[PARENT] = node, [KEY] = subscript} until the reference is asked for.
 local PARENT, KEY = {}, {}
 local ref_of
 
@@ -48,8 +48,10 @@ local function to_m(v)
     return error(("string or number expected, got %s"):format(type(v)), 3)
 end
 
+local function refuse(...) return require("mumps.runtime.error").fail(...) end
+
 local function check_name(name)
-    if not name:find "^%^?[%%%a]%w*$" then require("mumps.runtime.error").fail("INVVARNAME", name) end
+    if not name:find "^%^?[%%%a]%w*$" then refuse("INVVARNAME", name) end
 end
 
 -- The variable of that name; one that is there has a name that is right.
@@ -314,7 +316,7 @@ local function slots_of(list)
     local slots = {}
     for i, name in ipairs(list) do
         if type(name) ~= "string" then misused(1, "tp", "string", name, 3) end
-        if byte(name) == CARET then require("mumps.runtime.error").fail("GVNUNSUPPORTED", name, "ydb_tp_s()") end
+        if byte(name) == CARET then refuse("GVNUNSUPPORTED", name, "ydb_tp_s()") end
         slots[i] = slot_of(name)
     end
     return slots
@@ -418,8 +420,8 @@ function node.__index(n, key)
     if type(key) ~= "string" then return child(n, key) end
     if byte(key) == UNDERSCORE and byte(key, 2) == UNDERSCORE then
         local method = key:sub(3)
-        return methods[method] or error(("nodes have no method '%s' where M calls Lua; the subnode of that name "
-            .. "is node('%s')"):format(method, key), 2)
+        return methods[method] or error(("nodes have no method '%s' where M calls Lua; "
+            .. "the subnode of that name is node('%s')"):format(method, key), 2)
     end
     if methods[key] then return setmetatable({[PARENT] = n, [KEY] = key}, node) end
     return child(n, key)

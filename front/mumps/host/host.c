@@ -24,6 +24,7 @@ struct opened {
 static struct opened *opened;
 static caret_session *(*outside)(const char *name, size_t len); /* NULL in a program of its own */
 static char *selected;                                          /* what $ZGBLDIR was set to, or NULL */
+static const char *of_call; /* the name of a caller's own database, or NULL */
 static char why[512];
 
 const char *caret_mumps__why(void)
@@ -33,7 +34,14 @@ const char *caret_mumps__why(void)
 
 const char *caret_mumps__gbldir(void)
 {
-    return selected != NULL ? selected : caret_m__gbldir();
+    const char *given = of_call != NULL ? of_call : caret_m__gbldir();
+
+    return selected != NULL ? selected : given;
+}
+
+void caret_mumps__gbldir_is(const char *name)
+{
+    of_call = name;
 }
 
 bool caret_mumps__select(const char *name, size_t len)

@@ -23,6 +23,10 @@ void caret_mumps__sessions_of(caret_session *(*session)(const char *name, size_t
 /* $ZGBLDIR: the name of the database, as the environment has it, or as it was set.  Set it: empty is that of the
  * environment; the database is opened, and if that fails nothing changes. */
 const char *caret_mumps__gbldir(void);
+
+/* In caret_m.so: what the environment says is not the database of this caller; NULL: it is. */
+void caret_mumps__gbldir_is(const char *name);
+
 bool caret_mumps__select(const char *name, size_t len);
 
 /* How many pages the database of $ZGBLDIR has, or how many of them are unused.  0: it is that of a caller. */

@@ -122,3 +122,5 @@ elsewhere zgoto 1:there
 there set ^there=$zlevel
  quit
 abcdefghijklmnopqrstuvwxyz12345() quit "of 31 bytes"
+echo(v) quit $get(v)
+gbldir() quit $zgbldir

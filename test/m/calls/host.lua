@@ -70,3 +70,17 @@ show(db.node("shared").__, db.node("shared"):count(), functions.count() > 0)
 show(pcall(db.ci, db, "undef^calls"))
 show(pcall(db.require, db, "nowhere.ci"))
 show(pcall(db.require, db, "x: int y^z(Q:int)"))
+
+local unpack = table.unpack or unpack -- luacheck: ignore 143
+
+-- What becomes of values, and which database errors and $ZGBLDIR name.
+local echo = db:require "echo: string* echo^calls(I:string*)".echo
+for _, v in ipairs {1e14, 123456789012345, 2 ^ 53 - 1, -3.0, -0.0, .5, 1e300, true, false, "1e5"} do
+    show(v == "1e5" or echo(v), db:ci("$$echo^calls", v), ydb.ci("$$echo^calls", v))
+end
+show(db:require "int: string* echo^calls(I:long)".int(true))
+show(select(2, pcall(db.ci, db, "$$echo^calls", unpack({}, 1, 33))):match "M takes.*")
+local path = os.getenv "CARET_DB" .. "-other"
+local other = caret.open(path)
+show(other:ci "$$gbldir^calls" == path)
+show(select(2, pcall(other.snapshot, other, function() other:ci "put^calls" end)):sub(-#path) == path)
