@@ -131,6 +131,35 @@ static int read_params(struct caret__pg_address *a, const char *p)
     return CARET_OK;
 }
 
+/* A colon that a port follows, or nothing: up to the end, or the next host. */
+static bool is_port(const char *colon)
+{
+    const char *end = colon + 1 + strspn(colon + 1, "0123456789");
+
+    return *end == '/' || *end == '?' || *end == ',' || *end == '\0';
+}
+
+/* What libpq would take for a part of a host, or not at all, and then show: a password as it is typed elsewhere. */
+static int refuse_plain_secrets(const char *url)
+{
+    const char *user = strstr(url, "://") + 3, *end = user + strcspn(user, "/?"), *p;
+    const char *at = memchr(user, '@', (size_t)(end - user)),
+               *colon = memchr(user, ':', (size_t)(end - user));
+
+    if (at != NULL && memchr(at + 1, '@', (size_t)(end - at - 1)) != NULL)
+        return caret__fail(CARET_E_INVALID, "an address with several @: one in a password is written %%40");
+    if (at == NULL && *end == '/' && *user != '[' && colon != NULL && !is_port(colon) &&
+        memchr(end, '@', strcspn(end, "?")) != NULL)
+        return caret__fail(CARET_E_INVALID,
+                           "an address with a / before the @: one in a password is written %%2F");
+    for (p = strchr(url, '%'); p != NULL; p = strchr(p + 1, '%'))
+        if (strspn(p + 1, "0123456789abcdefABCDEF") < 2 || strncmp(p + 1, "00", 2) == 0)
+            return caret__fail(CARET_E_INVALID,
+                               "an address with a %% before what is not two hexadecimal digits, "
+                               "or is 00: a %% of a password is written %%25");
+    return CARET_OK;
+}
+
 int caret__pg_address_read(const char *url, struct caret__pg_address *a)
 {
     const char *query = caret__address_query(url);
@@ -146,7 +175,8 @@ int caret__pg_address_read(const char *url, struct caret__pg_address *a)
         rc = caret__fail(CARET_E_NOMEM, "no memory for an address");
     } else {
         memcpy(a->plain, url, (size_t)(query - url));
-        if (*query == '?')
+        rc = refuse_plain_secrets(url);
+        if (rc == CARET_OK && *query == '?')
             rc = read_params(a, query + 1);
     }
     if (rc != CARET_OK) {

@@ -224,6 +224,10 @@ static int connect_first(struct caret__pg_db *db, struct caret__link *l)
 {
     if (caret__link_open(l) == CARET_OK)
         return CARET_OK;
+    char *whole =
+        strstr(l->text, l->way->address); /* with its password, in what libpq says of some addresses */
+    if (whole != NULL)
+        *whole = '\0';
     return caret__fail(caret__link_is_full(l) ? CARET_E_LIMIT : CARET_E_OPEN, "%s: %s", db->head.shown,
                        l->text);
 }

@@ -541,6 +541,19 @@ static void passwords_are_not_shown(void **state)
     assert_address("postgresql://u:p%40x@h1,h2:5/d?password=s&caret_prefix=f&sslmode=require",
                    "postgresql://u@h1,h2:5/d?password=&caret_prefix=f&sslmode=require",
                    "postgresql://u:p%40x@h1,h2:5/d?password=s&sslmode=require");
+    static const char *const plain[] = {"u:sec%zzret@h/d",      "u:se@cret@h/d",   "u:se/cret@h/d",
+                                        "u@h?password=secret%", "u:secret%00@h/d", "u:secret@[h/d",
+                                        "u:secret@[h]x/d"};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        struct caret__store_db *none = NULL;
+        char address[100];
+        snprintf(address, sizeof address, "postgresql://%s", plain[i]);
+        assert_true(S.open(address, NULL, &none) < 0);
+        if (strstr(caret_message(), "sec") != NULL || strstr(caret_message(), "cret") != NULL)
+            fail_msg("%s", caret_message());
+    }
+    assert_address("postgresql://u@h:1,i:2/d@e?caret_prefix=f", "postgresql://u@h:1,i:2/d@e?caret_prefix=f",
+                   "postgresql://u@h:1,i:2/d@e");
     assert_address("postgresql://u:p?caret_x=1@h/d?caret_prefix=f", "postgresql://u@h/d?caret_prefix=f",
                    "postgresql://u:p?caret_x=1@h/d");
 }
