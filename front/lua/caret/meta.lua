@@ -404,7 +404,7 @@ function Database:snapshot(fn, ...) end
 ---`db:ci("$$price^shop", "apple")`. Routines are looked for in the folders of `$CARET_ROUTINES`. M works in this
 ---database and its transaction, and from the first call on M's local variables are those of this Lua state.
 ---@param entry string
----@param ... string|number at most 32
+---@param ... string|number|boolean|nil at most 32
 ---@return string? value of `$$label^routine`; an error of M is raised, as `M: %YDB-E-...`
 function Database:ci(entry, ...) end
 
