@@ -93,6 +93,26 @@ end
 
 local L = require("mumps.runtime.level").L
 
+-- What M throws to leave its levels, as a transaction does that begins again, is for nobody in between.
+local function passed_on(ok, ...)
+    local e = ...
+    if not ok and type(e) == "table" and rawget(e, "control") then error(e, 0) end
+    return ok, ...
+end
+
+local function add_catchers(E)
+    local pcall, xpcall, resume = pcall, xpcall, E.coroutine.resume
+    function E.pcall(...) return passed_on(pcall(...)) end
+    function E.xpcall(f, handler, ...)
+        if type(handler) ~= "function" then return xpcall(f, handler, ...) end
+        return passed_on(xpcall(f, function(e)
+            if type(e) == "table" and rawget(e, "control") then return e end
+            return handler(e)
+        end, ...))
+    end
+    function E.coroutine.resume(...) return passed_on(resume(...)) end
+end
+
 -- A yield must not leave M: only a coroutine that was resumed at this level of M has what to yield to.
 local function add_coroutines(E)
     local c, resumed = E.coroutine, setmetatable({}, {__mode = "k"})
@@ -135,6 +155,7 @@ function state.new()
     local E = copy(_G)
     E._G, E.arg = E, nil
     for _, name in ipairs(libraries) do E[name] = copy(_G[name]) end
+    add_catchers(E)
     add_coroutines(E)
     add_guards(E)
     add_loaders(E)
