@@ -322,6 +322,13 @@ local function slots_of(list)
     return slots
 end
 
+-- Functions of tp() that run; what trollback() throws there, which a pcall in them passes on.
+local running, LEFT = 0, {control = "rollback"}
+
+local function rolled_back()
+    error(("YDB Error: %d: YDB_TP_ROLLBACK"):format(ydb.YDB_TP_ROLLBACK), 0)
+end
+
 -- What pcall() told, with how much that is.
 local function told_by(...) return {n = select("#", ...), ...} end
 
@@ -335,7 +342,10 @@ function ydb.tp(...)
     if type(f) ~= "function" then misused(at, "tp", "function", f, 2) end
     local own = tp.own()
     tp.start(tp.open(slots_of(locals), true, id), function()
+        running = running + 1
         results = told_by(pcall(f, unpack(list, at + 1, n)))
+        running = running - 1
+        if results[2] == LEFT then rolled_back() end
         if not results[1] then failed(own, results[2]) end
         end_by(results[2])
     end)
@@ -355,7 +365,8 @@ function ydb.trestart() tp.restart() end
 
 function ydb.trollback()
     tp.rollback(tp.level() - 1)
-    error(("YDB Error: %d: YDB_TP_ROLLBACK"):format(ydb.YDB_TP_ROLLBACK), 0)
+    if running > 0 then error(LEFT, 0) end
+    rolled_back()
 end
 
 -- -------------------------------------------------------------------- text
