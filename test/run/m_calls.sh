@@ -27,6 +27,11 @@ cat "$dir/out" >>printed
 diff "$from/calls.right" printed >"$dir/out"
 note $? "Lua and C are called from M"
 
+printf 'ends write "before",! write $&mlua.lua("os.exit(3)")\n' >ends.m
+keep "$m" -run ends
+[ $? = 3 ] && [ "$(cat "$dir/out")" = before ]
+note $? "what M wrote is written when Lua ends the program"
+
 cp "$from/tables.list" "$dir/"
 keep "$m" -run tables
 [ "$(cat "$dir/out")" = bye ] && [ ! -s "$dir/err" ]

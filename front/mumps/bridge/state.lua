@@ -136,7 +136,7 @@ local function add_coroutines(E)
     end
 end
 
--- The metatable of texts is M's, too, and a hook would see M's functions.
+-- The metatable of texts is M's, too, a hook would see M's functions, and what M wrote may wait in a buffer.
 local function add_guards(E)
     local of_texts, getmetatable = {__index = E.string}, getmetatable
     function E.getmetatable(v)
@@ -147,6 +147,11 @@ local function add_guards(E)
     function E.debug.getmetatable(v) return type(v) == "string" and of_texts or of(v) end
     function E.debug.sethook(f)
         if f ~= nil then error("no hook can be set where M runs", 2) end
+    end
+    local exit = E.os.exit
+    function E.os.exit(...)
+        require("mumps.io.device").flush()
+        exit(...)
     end
 end
 
