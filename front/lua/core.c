@@ -206,6 +206,15 @@ static int core_stored(lua_State *L)
     return 1;
 }
 
+/* number(text) -> what it is as a number to the database, in any locale; nothing: it is not one */
+static int core_number(lua_State *L)
+{
+    size_t len;
+    const char *text = luaL_checklstring(L, 1, &len);
+
+    return caret__push_number(L, text, len);
+}
+
 /* Is it the program that is wrong, rather than the world? */
 static int is_misuse(int rc)
 {
@@ -418,6 +427,7 @@ int luaopen_caret_core(lua_State *L)
                                          {"expected", core_expected},
                                          {"typename", core_typename},
                                          {"stored", core_stored},
+                                         {"number", core_number},
                                          {"shown", core_shown},
                                          {"translate", core_translate},
                                          {"zwr", core_zwr},

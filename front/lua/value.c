@@ -331,6 +331,50 @@ int caret__plain_number(const char *s, size_t len, double *out)
     return is_number(s, len, &parts) && read_short(s, &parts, out);
 }
 
+/* The exponent of a number's text; one that is beyond any float is as good as the exact one. */
+static int64_t exponent_of(const char *s, size_t len, const struct parts *p)
+{
+    size_t at = p->end + 1;
+    int negative = at < len && s[at] == '-';
+    int64_t v = 0;
+
+    if (!p->exponent)
+        return 0;
+    for (at += s[at] == '-' || s[at] == '+'; at < len && v < INT64_C(100000000000000); at++)
+        v = v * 10 + (s[at] - '0');
+    return negative ? -v : v;
+}
+
+/* Push the text without its point, which another locale would not read: 1.25E3 as 125e1. */
+static void push_pointless(lua_State *L, const char *s, size_t len, const struct parts *p)
+{
+    char buf[64];
+    luaL_Buffer b;
+    size_t places = p->end - p->point - 1, digits;
+    const char *exponent = caret__format_integer(exponent_of(s, len, p) - (int64_t)places, &digits, buf);
+
+    luaL_buffinit(L, &b);
+    luaL_addlstring(&b, s, p->point);
+    luaL_addlstring(&b, s + p->point + 1, places);
+    luaL_addchar(&b, 'e');
+    luaL_addlstring(&b, exponent, digits);
+    luaL_pushresult(&b);
+}
+
+/* What the text on the top is as a number, above it; 0: none, as the locale has another point.  (LuaJIT asks none.) */
+static int push_as_number(lua_State *L)
+{
+#if LUA_VERSION_NUM >= 503
+    return lua_stringtonumber(L, lua_tostring(L, -1)) != 0;
+#else
+    lua_Number v = lua_tonumber(L, -1);
+    if (v == 0 && !lua_isnumber(L, -1))
+        return 0;
+    lua_pushnumber(L, v);
+    return 1;
+#endif
+}
+
 int caret__push_number(lua_State *L, const char *s, size_t len)
 {
     struct parts parts;
@@ -349,18 +393,19 @@ int caret__push_number(lua_State *L, const char *s, size_t len)
     }
 #if LUA_VERSION_NUM >= 503
     char buf[64];
-    if (len < sizeof buf) {
+    if (len < sizeof buf) { /* it tries the locale's point, too */
         memcpy(buf, s, len);
         buf[len] = 0;
         lua_stringtonumber(L, buf);
         return 1;
     }
-    lua_pushlstring(L, s, len);
-    lua_stringtonumber(L, lua_tostring(L, -1));
-#else
-    caret__push_text(L, (caret_slice){s, len}); /* strtod() would ask the locale where LuaJIT does not */
-    lua_pushnumber(L, lua_tonumber(L, -1));
 #endif
+    caret__push_text(L, (caret_slice){s, len});
+    if (!push_as_number(L)) {
+        lua_pop(L, 1);
+        push_pointless(L, s, len, &parts);
+        push_as_number(L);
+    }
     lua_remove(L, -2);
     return 1;
 }

@@ -55,6 +55,19 @@ function fixture.code_of(f, ...)
     return require("yottadb").get_error_code(err), err
 end
 
+--- Call f where numbers are printed with a comma, then in the C locale; skipped where there is no such
+--- locale.
+function fixture.in_two_locales(f)
+    local names = {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8", "fr_FR"}
+    local got
+    for _, name in ipairs(names) do got = got or os.setlocale(name) end
+    local ok, err = pcall(f)
+    os.setlocale "C"
+    lu.skipIf(not got, "no locale with a decimal comma is installed")
+    if not ok then error(err, 0) end
+    f()
+end
+
 function fixture.remove()
     for _, suffix in ipairs {"", "-log", "-lock"} do os.remove(fixture.path .. suffix) end
 end

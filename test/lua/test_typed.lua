@@ -46,6 +46,18 @@ function TestTyped:test_values_come_back_as_they_went_in()
     lu.assertEquals({n.__, n:get(false), n.none.__}, {nil, false, nil})
 end
 
+function TestTyped:test_numbers_do_not_depend_on_the_locale()
+    local numbers = {0.5, {1.5, 2}, {x = -0.25}, {1.25e300, 1e-300}, 1 / 3}
+    for i, value in ipairs(numbers) do n(1, i).__ = value end
+    fixture.in_two_locales(function()
+        for i, value in ipairs(numbers) do
+            lu.assertEquals(n(1, i).__, value)
+            n(2, i).__ = value
+            lu.assertEquals(n(2, i).__, value)
+        end
+    end)
+end
+
 -- What is read from a text is written as that text again: so a number is read only from the text that Caret
 -- writes for it, and everything else is a string.
 local function check_text(text)

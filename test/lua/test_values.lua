@@ -201,6 +201,20 @@ function TestValues:test_number_reads_decimal_text_only()
     lu.assertEquals(n.none:number(7), 7)
 end
 
+function TestValues:test_numbers_do_not_depend_on_the_locale()
+    fixture.in_two_locales(function()
+        for text, x in pairs {[".1234567890123456789"] = 1234567890123456789 / 1e19, ["-12.5E30"] = -125e29,
+            ["1.5E-3"] = 15 / 10000, ["0.1E+1"] = 1, ["1.25E9999"] = math.huge,
+            ["2.5E-9999"] = 0, ["." .. ("0"):rep(60) .. "1E61"] = 1} do
+            n.__ = text
+            lu.assertEquals(n:number(), x)
+        end
+        n.__ = "1.5E30"
+        lu.assertEquals(n:incr(0.5), 15e29)
+        lu.assertEquals(n.__, "1500000000000000000000000000000.5")
+    end)
+end
+
 function TestValues:test_incr_reads_the_whole_of_a_long_number()
     local zeros = ("0"):rep(20000)
     n.long:set(zeros .. "7")

@@ -48,7 +48,7 @@ local NORMAL = 2 ^ -1022 -- floats from there on keep any 15 digits
 
 -- The number, or the text of one that no number of this Lua is.
 local function number_of(s)
-    local v = tonumber(s)
+    local v = core.number(s)
     if not v then return s end
     if find(s, "^%-?%d+$") then
         if format(math.type and math.type(v) == "integer" and "%d" or "%.0f", v) == s then return v end
@@ -122,6 +122,7 @@ function write(value, out, above)
     elseif kind == "number" and value - value == 0 then
         local integer = math.type and math.type(value) == "integer"
         local text = format(integer and "%d" or "%.17g", value == 0 and 0 or value) -- not -0, as outside
+        text = text:gsub("[^%w+-]+", ".") -- the locale's point
         if math.type and not integer and find(text, "^%-?%d+$") then text = text .. ".0" end
         out[#out + 1] = text
     else
@@ -191,7 +192,7 @@ function read(s, at, depth)
         return word[2], at + #word[1]
     end
     local digits = match(s, "^[-+%d.e]+", at)
-    local v = digits and tonumber(digits)
+    local v = digits and core.number(digits:upper())
     return v, v and at + #digits
 end
 
