@@ -69,6 +69,32 @@ function TestCache:test_values_come_back_as_they_went_in()
     end
 end
 
+function TestCache:test_a_zero_keeps_its_sign()
+    local cache = new(db, "^t")
+    cache:set("minus", -1 / math.huge)
+    cache:set("plus", 1 / math.huge)
+    lu.assertEquals({1 / cache:get "minus", 1 / cache:get "plus"}, {-math.huge, math.huge})
+    check(cache)
+end
+
+-- A locale is the process's own, a cache is not.
+function TestCache:test_numbers_do_not_depend_on_the_locale()
+    local cache = new(db, "^t")
+    local numbers = {0.5, -2.25, 1 / 3, 1.25e300, 5e-324}
+    for _, x in ipairs(numbers) do cache:set(x, x) end
+    fixture.in_two_locales(function()
+        for _, x in ipairs(numbers) do
+            lu.assertEquals(cache:get(x), x)
+            cache:set("again", x)
+            lu.assertEquals(cache:get "again", x)
+            cache:set(x, x)
+        end
+    end)
+    for _, x in ipairs(numbers) do lu.assertEquals(cache:get(x), x) end
+    lu.assertEquals(cache:get "0.5", 0.5)
+    lu.assertEquals(cache:stats().items, #numbers + 1)
+end
+
 function TestCache:test_keys_of_any_bytes()
     local cache = new(db, "^t")
     local keys = {"", "\0", "\255\0", "7", "007", "-1", ".5", "a\nb", "9007199254740991"}
@@ -252,6 +278,14 @@ function TestCache:test_integers_do_not_wrap()
     lu.assertEquals((cache:incr("up", 1.0)), 2.0 ^ 63)
 end
 
+function TestCache:test_a_fraction_of_a_key_is_none()
+    local cache = new(db, "^t", {clock = clock})
+    for i = 1, 5 do cache:set(i, "x", 1) end
+    lu.assertEquals({#cache:get_keys(2.5), #cache:get_keys(0.5)}, {2, 0})
+    now = now + 2
+    lu.assertEquals({cache:flush_expired(2.5), cache:flush_expired(0.5), cache:flush_expired()}, {2, 0, 3})
+end
+
 function TestCache:test_misuse()
     local cache = new(db, "^t")
     local function refused(text, f, ...)
@@ -298,6 +332,27 @@ function TestCache:test_misuse()
     refused("CLOSED", cache.get, cache, "k")
     refused("CLOSED", cache.set, cache, "k", "v")
     db = fixture.open()
+end
+
+-- Does this method wait for the disk?  A thread syncs now and then, so not each sync is the method's.
+local function waits(database, cache, name, ...)
+    for i = 1, 20 do
+        cache:set("b", i)
+        local before = database:durable()
+        cache[name](cache, ...)
+        if database:durable() == before then return false end
+    end
+    return true
+end
+
+function TestCache:test_no_method_waits_for_the_disk()
+    local synced = fixture.open {sync = "commit"}
+    local cache = new(synced, "^t", {max_items = 2})
+    for _, call in ipairs {{"set", "a", "x"}, {"set", "a", "y"}, {"add", "b", 1}, {"replace", "b", 2},
+        {"incr", "b"}, {"touch", "b", 5}, {"delete", "b"}, {"flush_expired"}, {"flush"}} do
+        lu.assertEquals({call[1], waits(synced, cache, call[1], call[2], call[3])}, {call[1], false})
+    end
+    synced:close()
 end
 
 function TestCache:test_in_a_transaction()

@@ -27,7 +27,8 @@ local core = require "caret.core"
 
 local misuse, typename = core.misuse, core.typename
 local quick_get, quick_put = core.cache_get, core.cache_put
-local byte, char, floor, format, sub = string.byte, string.char, math.floor, string.format, string.sub
+local byte, char, floor, sub = string.byte, string.char, math.floor, string.sub
+local format, gsub = string.format, string.gsub
 
 local HEAD = 13           -- bytes of an entry before its text
 local OVERHEAD = 64       -- bytes that an entry takes besides text and twice its key, about
@@ -75,7 +76,8 @@ local function encode(value)
     if is_integer(value) then return "i", tostring(value) end
     if value ~= value then return "n", "nan" end
     if value - value ~= 0 then return "n", value > 0 and "inf" or "-inf" end
-    return "n", format("%.17g", value)
+    if value == 0 and 1 / value < 0 then return "n", "-0.0" end -- "-0" would be an integer
+    return "n", core.stored(value)
 end
 
 local odd = {nan = 0 / 0, inf = 1 / 0, ["-inf"] = -1 / 0}
@@ -86,7 +88,7 @@ local function decode(kind, text)
     if kind == 116 then return true end
     if kind == 102 then return false end
     if kind == 105 then return tonumber(text) end
-    return odd[text] or tonumber(text) + 0.0
+    return odd[text] or (core.number(text) or tonumber(text)) * 1.0 -- a sum with 0.0 has no sign of zero
 end
 
 local function value_of(raw) return decode(byte(raw), sub(raw, HEAD + 1)) end
@@ -95,7 +97,7 @@ local function value_of(raw) return decode(byte(raw), sub(raw, HEAD + 1)) end
 local function key_of(key)
     if type(key) == "string" then return key end
     if type(key) ~= "number" then misuse("a key is a string or a number, not a " .. typename(key)) end
-    return is_integer(key) and tostring(key) or format("%.14g", key)
+    return is_integer(key) and tostring(key) or (gsub(format("%.14g", key), "[^%w+-]+", ".")) -- in any locale
 end
 
 local function key_in_index(key)
@@ -280,6 +282,7 @@ local function steps(self, db)
         put(self, key, raw, kind, text, there and expiry_of(raw) or expiry_in(now, ms))
         return sum, nil, make_room(self, key)
     end)
+    self.clear = db:transaction("BATCH", function() self.root:kill() end)
     self.clean = db:transaction("BATCH", function(now, limit)
         local removed, due, more = sweep(self, now, limit)
         if removed > 0 then self.expired:incr(removed) end
@@ -381,7 +384,7 @@ end
 --- Remove everything.
 function Cache:flush()
     check(self)
-    self.root:kill()
+    self.clear()
     self.due = 0
 end
 Cache.flush_all = Cache.flush
@@ -393,7 +396,7 @@ local function number_of_keys(max, otherwise)
         misuse("a number of keys, 0 for all, was expected, not "
                .. shown(max))
     end
-    return max > 0 and max or math.huge
+    return max > 0 and floor(max) or math.huge -- a fraction of a key is never reached
 end
 
 --- Remove what has expired, at most so many (0 or nil: all): how many were.

@@ -34,7 +34,7 @@ local Cache = {}
 ---@field max_bytes? number the option
 ---@field evicted number entries that were thrown out since the last flush
 ---@field expired number entries that were removed after they had expired since the last flush
----@field next? number when one expires next, or shortly before; seconds since 1970
+---@field next? number before that time none expires; seconds since 1970; nil: none ever does
 
 ---The value of that key; nil if there is none, or it has expired.
 ---@param key string|number
