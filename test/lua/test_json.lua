@@ -84,11 +84,13 @@ function TestJson:test_numbers_are_exact_and_canonical()
         ["12345678901234567890123"] = "12345678901234567890123", ["1E400"] = "1E400",
         ["150e-400"] = "1.5E-398",
         ["0.00000001"] = ".00000001", ["9007199254740993"] = "9007199254740993", ["1e+5"] = "100000",
-        ["9007199254740993.0"] = "9007199254740993", ["1e-0"] = "1"}
+        ["9007199254740993.0"] = "9007199254740993", ["1e-0"] = "1",
+        ["1e-999999999"] = "1E-999999999", ["12.5e999999998"] = "1.25E999999999"}
     for text, value in pairs(cases) do
         n:setjson(text)
         lu.assertEquals(n.__, value)
         local written = n:json()
+        lu.assertNotStrContains(written, '"')
         n:setjson(written)
         lu.assertEquals(n.__, value)
         lu.assertEquals(n:json(), written)
@@ -193,7 +195,8 @@ function TestJson:test_a_wrong_text_changes_nothing_and_says_where()
         ['"\\ud800"'] = "surrogate", ['"\\ud800\\u0041"'] = "surrogate", ['"\\udc00"'] = "surrogate",
         ['{"a":1,"a":2}'] = "second member 'a'", ['{"__":[1]}'] = "own value",
         ["[\n1,\n  x]"] = "line 3, column 3",
-        ["1e9999999999"] = "nine digits", [("["):rep(100)] = "MAXSUBS", ["\1"] = "not byte 1",
+        ["1e9999999999"] = "nine digits", ["123e999999999"] = "nine digits",
+        ["0.1e-999999999"] = "nine digits", [("["):rep(100)] = "MAXSUBS", ["\1"] = "not byte 1",
         ["'a'"] = "not '''",
         [("[1,"):rep(31) .. "[]" .. ("]"):rep(31)] = "MAXSUBS",
         ['{"' .. ("x"):rep(2000) .. '":1}'] = "KEY2BIG"}

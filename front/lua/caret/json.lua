@@ -61,6 +61,9 @@ local function canonical(sign, whole, fraction, exponent)
     return sign .. "." .. rep("0", -point) .. digits
 end
 
+-- Has an exponent, as text, over nine digits, zeros in front not counted?
+local function is_far(exponent) return #match(exponent, "0*(%d*)$") > 9 end
+
 -- The JSON number for a value, nil if it is not the canonical text of one.
 local function number_of(value)
     if #value < 16 and find(value, "^%-?[1-9]%d*$") or value == "0" then
@@ -69,7 +72,8 @@ local function number_of(value)
     local sign, whole, at = match(value, "^(%-?)(%d*)()") -- in steps: one pattern would go back and forth
     local fraction, after = match(value, "^%.(%d+)()", at)
     local exponent = match(value, "^E(%-?%d+)$", after or at)
-    if whole == "" and not fraction or (after or at) <= #value and not exponent or exponent and #exponent > 9
+    if whole == "" and not fraction or (after or at) <= #value and not exponent
+        or exponent and is_far(exponent)
         or canonical(sign, whole, fraction or "", tonumber(exponent or 0)) ~= value then
         return nil
     end
@@ -337,8 +341,12 @@ local function read_number(r, pos)
     exponent, after = match(text, "^[eE]([+-]?%d+)()", at)
     at = after or at
     if find(text, "^[%w.+-]", at) then bad(r, at, "no number goes on with " .. found(r, at)) end
-    if exponent and #match(exponent, "0*(%d*)$") > 9 then bad(r, pos, "an exponent of over nine digits") end
-    return canonical(sign, whole, fraction or "", tonumber(exponent or 0)), at
+    local number = not (exponent and is_far(exponent))
+        and canonical(sign, whole, fraction or "", tonumber(exponent or 0))
+    if not number or is_far(match(number, "E(.*)$") or "") then
+        bad(r, pos, "an exponent of over nine digits")
+    end
+    return number, at
 end
 
 -- A value that is neither array nor object, whether it needs the mark "string", and the place after.
