@@ -112,7 +112,8 @@ int caret__recover_private(struct caret__engine *e, struct caret__start *start);
 
 /* For an engine that observes, nobody alive, the log open, not closed cleanly: what only the ring of the last
  * users has becomes e->log_tail (malloc'ed; NULL: nothing), *reach is raised to where the log must go with
- * it.  start: identity and meta. Errors say that their memory can't be read or does not fit. */
+ * it.  e->log_durable: what of the log is on the disk.  start: identity and meta.  Errors say that their memory
+ * can't be read or does not fit. */
 int caret__log_tail(struct caret__engine *e, const struct caret__start *start, uint64_t *reach);
 
 /* What a dead process left: repair, its locks, its reserved pages (a caret__reap_fn). */

@@ -584,6 +584,7 @@ int caret__log_tail(struct caret__engine *e, const struct caret__start *start, u
             rc = take_ring(e, r, &start->pair.meta, &e->log_tail);
         e->log_tail_from = r->from;
         e->log_tail_len = e->log_tail != NULL ? r->head - r->from : 0;
+        e->log_durable = caret__max64(atomic_load(&r->old.sh->log_durable), start->pair.meta.lsn);
         *reach = caret__max64(*reach, r->head);
         caret__segment_close(&r->old);
     } else if (rc == CARET_NONE) {
@@ -619,6 +620,8 @@ int caret__recover_private(struct caret__engine *e, struct caret__start *start)
         if (rc == CARET_OK)
             rc = caret__replay(e, reach, false);
         caret__file_kept(e);
+        if (e->log_durable != 0 && e->log_durable < atomic_load(&e->sh->log_durable))
+            atomic_store(&e->sh->log_durable, e->log_durable); /* nothing was written here */
     }
     if (e->sh != NULL)
         caret__segment_shared(e->sh);

@@ -86,8 +86,9 @@ struct caret__engine {
     uint64_t watch[2]; /* observes: epoch and generation in the meta slots when it was opened */
     uint8_t *log_tail; /* observes, while opening: log bytes from log_tail_from on that no file has */
     uint64_t log_tail_from, log_tail_len;
-    uint64_t log_end; /* observes, while opening: where in the log file the record is, 0 = not known */
-    bool replays;     /* while opening: its log is read where it is (open/replay.c) */
+    uint64_t log_durable; /* the same: how far the last users knew it on the disk; 0: they left no memory */
+    uint64_t log_end;     /* observes, while opening: where in the log file the record is, 0 = not known */
+    bool replays;         /* while opening: its log is read where it is (open/replay.c) */
     unsigned refs;
     struct caret__background *background; /* log/background.c; NULL = none runs */
     struct caret__background *rested;     /* its memory, also while none runs */

@@ -209,6 +209,32 @@ static void dead_database_is_read_whole_and_left_as_it_is(void **state)
     OK(caret_close(db));
 }
 
+/* Reading brings nothing to the disk: what the dead had not synced is not there. */
+static void dead_database_is_no_further_on_the_disk_than_it_was(void **state)
+{
+    uint64_t *places = shared_memory(2 * sizeof *places), durable, committed;
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0) {
+        caret_db *db = open_db();
+        put(db, 0, 100, 30);
+        OK(caret_sync(db));
+        put(db, 100, 200, 30);
+        OK(caret_durable(db, &places[0], &places[1]));
+        kill(getpid(), SIGKILL);
+    }
+    waitpid(pid, NULL, 0);
+    assert_true(places[0] < places[1]);
+    caret_db *db = open_reading();
+    OK(caret_durable(db, &durable, &committed));
+    assert_int_equal(count(db, 0, 30), 200);
+    assert_int_equal(durable, places[0]);
+    assert_int_equal(committed, places[1]);
+    OK(caret_close(db));
+    shared_memory_free(places, 2 * sizeof *places);
+}
+
 static void dead_database_without_its_segment_is_what_the_log_has(void **state)
 {
     (void)state;
@@ -485,6 +511,7 @@ int main(void)
         TEST(clean_file_of_somebody_else_is_read),
         TEST(what_is_not_there_is_not_made),
         TEST(dead_database_is_read_whole_and_left_as_it_is),
+        TEST(dead_database_is_no_further_on_the_disk_than_it_was),
         TEST(dead_database_without_its_segment_is_what_the_log_has),
         TEST(dead_database_that_cant_be_read_whole_is_refused),
         TEST(replay_in_private_memory_is_the_whole_history),
