@@ -235,8 +235,9 @@ typedef struct caret_options {
     size_t arena_limit;
     /* bytes of the log, 8 MiB to 2 GiB; 0 = 64 MiB (on a small disk half of what is free, 4 MiB at least),
      * and more, up to 2 GiB, for a large transaction, or while sets all over a large tree make checkpoints
-     * dear.  Three quarters of it, and 768 MiB, are the limit of one transaction, beside 1 GiB of values
-     * of over 1 KiB. Counts for the process that opens first after a clean close */
+     * dear.  Three quarters of it, and 768 MiB, are the limit of one transaction, beside 760 MiB or more of
+     * pages of values of over 1 KiB (docs/guide/limits.md).  Counts for the process that opens first after a
+     * clean close */
     size_t log_size;
     /* 1: also on a network or FUSE file system, which is refused otherwise.  Only if all that open it run on this
      * machine, and its locks, mappings and syncs are as good as a local one's */

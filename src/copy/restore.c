@@ -267,32 +267,31 @@ static int add_op(struct restore *r, const struct caret__op_view *op, struct car
                : rc;
 }
 
-/* Pages of the long values of the record. */
-static uint64_t pages_of(const struct restore *r, uint32_t size)
+/* The long values of the record will be written. */
+static void expect_values(const struct restore *r, uint32_t size, struct caret__room *room)
 {
     struct caret__runref ref;
     struct caret__op_view op;
     uint32_t off = CARET__REC_HEAD;
-    uint64_t pages = 0;
 
     while (caret__record_op(r->rec, size, &off, &op) > 0) {
         if (op.kind != CARET__OP_SETRUN || op.vlen != sizeof ref)
             continue;
         memcpy(&ref, op.val, sizeof ref);
-        pages += caret__run_pages(ref.len);
+        caret__room_expect(room, caret__run_pages(ref.len));
     }
-    return pages;
 }
 
 /* Commit what the record says. */
 static int commit(struct restore *r, uint32_t size)
 {
-    struct caret__room room = {.ahead = pages_of(r, size)};
+    struct caret__room room = {0};
     struct caret__op_view op;
     uint32_t off = CARET__REC_HEAD;
     uint64_t lsn = 0;
     int rc = caret__batch_begin(&r->batch), more = 1;
 
+    expect_values(r, size, &room);
     while (rc == CARET_OK && (more = caret__record_op(r->rec, size, &off, &op)) > 0)
         rc = add_op(r, &op, &room);
     if (rc == CARET_OK && more < 0)

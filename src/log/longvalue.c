@@ -106,14 +106,18 @@ static int find_pages(struct caret__engine *e, uint32_t least, uint32_t ahead, u
                       : caret__fail(CARET_E_DISKFULL, "%s: no %u consecutive free pages", e->path, ahead);
 }
 
-/* How many pages the next reservation needs: so many that those which may follow have room for all the rest. */
+/* How many pages the next reservation needs: so many that those which may follow have room for all the rest.  At the
+ * end of each, pages may be left where the next value does not fit. */
 static uint32_t least_of(const struct caret__room *room, uint32_t pages, uint32_t ahead, bool scarce)
 {
-    uint64_t later = (CARET__ROOM_ENTRIES - room->n - 1) * (uint64_t)MOST_PAGES;
+    uint64_t over = caret__min64(caret__max64(room->longest, pages), MOST_PAGES) - 1;
+    uint64_t later = (CARET__ROOM_ENTRIES - room->n - 1) * (MOST_PAGES - over);
 
-    if (scarce || room->ahead >= later + ahead)
+    if (scarce)
         return ahead;
-    return room->ahead > later + pages ? (uint32_t)(room->ahead - later) : pages;
+    if (room->ahead <= later)
+        return pages;
+    return (uint32_t)caret__max64(pages, caret__min64(ahead, room->ahead - later + over));
 }
 
 /* Under the mutex: find and reserve; the file is grown when there is no room.  RESTART: wait, many do this now. */
@@ -125,8 +129,8 @@ static int reserve(struct caret__engine *e, struct caret__room *room, uint32_t p
     struct caret__reserved *r = free_entry(e, &scarce);
 
     if (room->n == CARET__ROOM_ENTRIES)
-        return caret__fail(CARET_E_TXN_TOO_BIG, "%s: more than %u MiB of long values in one transaction",
-                           e->path,
+        return caret__fail(CARET_E_TXN_TOO_BIG,
+                           "%s: more long values in one transaction than %u MiB of pages hold", e->path,
                            (unsigned)(CARET__ROOM_ENTRIES * (uint64_t)MOST_PAGES * CARET__PAGE_SIZE >> 20));
     if (r == NULL || (scarce && room->n == 0))
         return CARET_RESTART;

@@ -11,10 +11,19 @@
 #define CARET__ROOM_ENTRIES 16u
 struct caret__room {
     uint64_t ahead;      /* pages that the values to be written will take, as far as it is known */
+    uint32_t longest;    /* pages of the longest of them */
     uint32_t pgno, left; /* of the last reservation: what is not used yet */
     unsigned n;
     uint32_t first[CARET__ROOM_ENTRIES]; /* first pages of the reservations */
 };
+
+/* One of the values to be written will take so many pages. */
+static inline void caret__room_expect(struct caret__room *room, uint32_t pages)
+{
+    room->ahead += pages;
+    if (pages > room->longest)
+        room->longest = pages;
+}
 
 /* Write a value there; LIMIT: too many others do for too long.  After an error, too, caret__room_done(). */
 int caret__run_write(struct caret__engine *e, struct caret__room *room, const void *val, size_t len,

@@ -490,13 +490,12 @@ int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, cons
 
 /* ------------------------------------------------------------------ to a batch */
 
-/* Pages of the long values from `key` on. */
-static uint64_t pages_ahead(struct caret__txn *t, const uint8_t *key, size_t len)
+/* The long values from `key` on will be written. */
+static void expect_values(struct caret__txn *t, const uint8_t *key, size_t len, struct caret__room *room)
 {
     struct caret__view v = {.pg = &t->buffer.pg};
     struct caret__at at = {0};
     uint8_t k[CARET__KEY_MAX + 1];
-    uint64_t pages = 0;
 
     memcpy(k, key, len);
     for (int rc = caret__scan_from(&v, &at, k, &len); rc == CARET_OK;
@@ -506,9 +505,8 @@ static uint64_t pages_ahead(struct caret__txn *t, const uint8_t *key, size_t len
         size_t vlen;
         caret__private_value(&en, &val, &vlen);
         if (vlen > 0 && (val[0] & CARET__TX_SET) && !caret__value_inline(len, vlen - 1))
-            pages += caret__run_pages(vlen - 1);
+            caret__room_expect(room, caret__run_pages(vlen - 1));
     }
-    return pages;
 }
 
 static int batch_entry(struct caret__engine *e, struct caret__txn *t, struct caret__batch *b,
@@ -527,7 +525,7 @@ static int batch_entry(struct caret__engine *e, struct caret__txn *t, struct car
     if (caret__value_inline(len, vlen - 1))
         return caret__batch_add(b, CARET__OP_SET, key, len, val + 1, vlen - 1);
     if (room->n == 0)
-        room->ahead = pages_ahead(t, key, len);
+        expect_values(t, key, len, room);
     rc = caret__run_write(e, room, val + 1, vlen - 1, &ref);
     return rc == CARET_OK ? caret__batch_add(b, CARET__OP_SETRUN, key, len, &ref, sizeof ref) : rc;
 }
