@@ -119,7 +119,7 @@ end
 -- Aliases within an exclusive NEW, and blocks that end before a label with formals, are others.
 local function is_listed(code)
     local text = table.concat(code, "\n")
-    local alias_shown = text:find("[ ,]%*%l") and text:find("%f[%w]n %(") and text:find("zwr", 1, true)
+    local alias_shown = text:find("[ ,\"]%*%l") and text:find("%f[%w]n %(") and text:find("zwr", 1, true)
     local block_before_formals = text:find("\n %.[^\n]*\n:?l%l%d+%(")
     if alias_shown or block_before_formals then
         return true

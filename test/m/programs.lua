@@ -317,6 +317,7 @@ local kinds = {
     aliases = aliases.list,
 }
 guards.naked, guards.stacks, guards.files = naked_ones.guard, stacks.guard, files.guard
+guards.aliases = aliases.guard
 local begins = { naked = naked_ones.begin, stacks = stacks.begin, files = files.begin,
     aliases = aliases.begin }
 local starts = { files = files.start } -- on the first line, which shrink.lua leaves alone

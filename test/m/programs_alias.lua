@@ -1,7 +1,7 @@
 -- Commands that make, use and end aliases, for programs.lua: SET * between locals and nodes, KILL *, what a label
 -- is passed by reference, what an extrinsic returns by QUIT *, NEW, MERGE and ZWRITE of them.
 --
--- An exclusive NEW, and TRESTART, of aliases differ as docs/m.md has it: neither is among these.
+-- TRESTART of aliases, and variables that TSTART names, differ as docs/m.md has it: neither is among these.
 
 return function(g)
     local pick, chance, expr, quoted, names = g.pick, g.chance, g.expr, g.quoted, g.names
@@ -80,13 +80,15 @@ return function(g)
         function() return "s $p(" .. any() .. ',"^",2)=' .. expr(1) end,
         function() return "s x=$i(" .. any() .. ")" end,
         function() return "f i=1:1:3 " .. g.guard() .. " s " .. made() .. "," .. holder() .. "=i" end,
-        function() return "ts " .. pick({ "():s ", "*:s " }) .. " s " .. name() .. "=" .. expr(1) .. " tro " end,
+        function() return "ts ():s  s " .. name() .. "=" .. expr(1) .. " tro " end,
         function() return "w $$lr" .. serial() .. "(." .. name() .. ")" end,
         function() return "zwr " .. pick({ name(), name() .. "(*)", "?1L", holder() }) end,
     }
 
     return {
         list = list,
+        -- Beyond the limit no trap goes on: back to the driver.
+        guard = 's:$i(^zs)>150 $et="zg 2:e^zzdrv",$ec=",Ulimit,"',
         -- All have values, and a level that ends by an error shows them.
         begin = function()
             return ' s c="c1",c(1)="c2",y="y1",y("k")="y2",b(2)=5,^g(1)=1 n $et s $et='
