@@ -345,6 +345,23 @@ static int64_t exponent_of(const char *s, size_t len, const struct parts *p)
     return negative ? -v : v;
 }
 
+/* Of a number that is zero, or so far beyond the range of floats that this tells: what it is as one.  Not each Lua reads
+ * such exponents. */
+static int read_extreme(const char *s, size_t len, const struct parts *p, double *out)
+{
+    size_t first = p->whole;
+
+    while (first < p->end && (s[first] == '0' || s[first] == '.'))
+        first++;
+    int64_t place = (int64_t)p->point - (int64_t)first + (first > p->point) + exponent_of(s, len, p);
+    if (first < p->end && place > -400 && place < 400)
+        return 0;
+    *out = first < p->end && place > 0 ? HUGE_VAL : 0;
+    if (s[0] == '-')
+        *out = -*out;
+    return 1;
+}
+
 /* Push the text without its point, which another locale would not read: 1.25E3 as 125e1. */
 static void push_pointless(lua_State *L, const char *s, size_t len, const struct parts *p)
 {
@@ -387,7 +404,7 @@ int caret__push_number(lua_State *L, const char *s, size_t len)
     }
     if (!is_number(s, len, &parts))
         return 0;
-    if (read_short(s, &parts, &d)) {
+    if (read_short(s, &parts, &d) || read_extreme(s, len, &parts, &d)) {
         lua_pushnumber(L, d);
         return 1;
     }
@@ -404,7 +421,10 @@ int caret__push_number(lua_State *L, const char *s, size_t len)
     if (!push_as_number(L)) {
         lua_pop(L, 1);
         push_pointless(L, s, len, &parts);
-        push_as_number(L);
+        if (!push_as_number(L)) { /* an exponent that a million digits make up for */
+            lua_pop(L, 1);
+            return 0;
+        }
     }
     lua_remove(L, -2);
     return 1;

@@ -215,6 +215,15 @@ function TestValues:test_numbers_do_not_depend_on_the_locale()
     end)
 end
 
+function TestValues:test_numbers_beyond_the_range_of_floats()
+    for text, x in pairs {["1.25E99999999999999999999"] = math.huge, ["-1E9999999999"] = -math.huge,
+        ["1.5E-99999999999"] = 0, ["0E99999999999"] = 0, ["-.0E-1"] = 0, [".1E400"] = math.huge,
+        ["." .. ("0"):rep(500) .. "1E501"] = 1, ["1E-320"] = 1e-320, ["17.5E307"] = 1.75e308} do
+        n.__ = text
+        lu.assertEquals(n:number(), x)
+    end
+end
+
 function TestValues:test_incr_reads_the_whole_of_a_long_number()
     local zeros = ("0"):rep(20000)
     n.long:set(zeros .. "7")
