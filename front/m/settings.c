@@ -4,6 +4,7 @@
 #include "m/settings.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,22 +40,24 @@ bool caret_m__utf8(void)
 
 /* ------------------------------------------------------------------ $ZMAXTPTIME */
 
-static _Atomic long maxtptime = -1; /* seconds, 0 = any; -1: that of the environment */
+#define UNKNOWN LONG_MIN
 
-static long seconds(const char *text, size_t len, int64_t most)
+static _Atomic long maxtptime = UNKNOWN; /* seconds, 0 and less = any; UNKNOWN: that of the environment */
+
+static long seconds(const char *text, size_t len, int64_t least, int64_t most)
 {
     int64_t v = caret_m__integer(text, len);
 
-    return (long)(v < 0 ? 0 : v < most ? v : most);
+    return (long)(v < least ? least : v < most ? v : most);
 }
 
 long caret_m__maxtptime(void)
 {
     long limit = atomic_load_explicit(&maxtptime, memory_order_relaxed);
 
-    if (limit < 0) {
+    if (limit == UNKNOWN) {
         const char *text = first_of("ydb_maxtptime", "gtm_zmaxtptime");
-        limit = text != NULL ? seconds(text, strlen(text), MOST_OF_ENVIRONMENT) : 0;
+        limit = text != NULL ? seconds(text, strlen(text), 0, MOST_OF_ENVIRONMENT) : 0;
         atomic_store_explicit(&maxtptime, limit, memory_order_relaxed);
     }
     return limit;
@@ -62,7 +65,7 @@ long caret_m__maxtptime(void)
 
 void caret_m__maxtptime_set(const char *text, size_t len)
 {
-    atomic_store_explicit(&maxtptime, seconds(text, len, 0x7fffffff), memory_order_relaxed);
+    atomic_store_explicit(&maxtptime, seconds(text, len, INT32_MIN, INT32_MAX), memory_order_relaxed);
 }
 
 /* -------------------------------------------------------------------- databases */

@@ -17,7 +17,7 @@
 /* Is text characters? */
 bool caret_m__utf8(void);
 
-/* $ZMAXTPTIME, for the process: seconds, 0 = any; to be set to what a text is as a number. */
+/* $ZMAXTPTIME, for the process: seconds, 0 and less = any; to be set to what a text is as a number. */
 long caret_m__maxtptime(void);
 void caret_m__maxtptime_set(const char *text, size_t len);
 

@@ -55,7 +55,8 @@ static inline bool caret_m__tp_late(const struct caret_m__tp *tp)
     return tp->deadline != 0 && caret_m__now() >= tp->deadline;
 }
 
-/* Begin a level in session s; flags and limit (seconds, 0 = any) count for the outermost.  A code of Caret's. */
+/* Begin a level in session s; flags and limit (seconds, 0 and less = any) count for the outermost.  A code of
+ * Caret's. */
 static inline int caret_m__tp_begin(struct caret_m__tp *tp, caret_session *s, int flags, long limit)
 {
     int rc = caret_begin(s, flags);
@@ -69,7 +70,7 @@ static inline int caret_m__tp_begin(struct caret_m__tp *tp, caret_session *s, in
         tp->restarting = false;
         tp->flags = flags;
         tp->limit = limit;
-        tp->deadline = limit != 0 ? caret_m__now() + (uint64_t)limit * 1000000000u : 0;
+        tp->deadline = limit > 0 ? caret_m__now() + (uint64_t)limit * 1000000000u : 0;
     }
     tp->level = level;
     return CARET_OK;

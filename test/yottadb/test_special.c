@@ -56,7 +56,7 @@ static void some_can_be_set(void **state)
     assert_int_equal(set_special("$ZMAXTPTIME", "7"), YDB_OK);
     assert_string_equal(special("$zmaxtptime"), "7");
     assert_int_equal(set_special("$ZMAXTPTIME", "-1"), YDB_OK);
-    assert_string_equal(special("$ZMAXTPTIME"), "0");
+    assert_string_equal(special("$ZMAXTPTIME"), "-1");
     assert_int_equal(set_special("$ZMAXTPTIME", "99999999999999999999"), YDB_OK);
     assert_string_equal(special("$ZMAXTPTIME"), "2147483647");
     assert_int_equal(set_special("$ZMAXTPTIME", "0"), YDB_OK);
