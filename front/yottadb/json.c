@@ -51,8 +51,7 @@ static int json_failed(const struct job *job, const struct caret_m__tree *t, con
         return t->list != NULL ? caret__ydb_undefined_long(c) : caret__ydb_undefined(c, &p->node.node);
     if (e->rc != CARET_E_KEY2BIG)
         return caret__ydb_failed(c, e->rc);
-    return caret_node_is_local(&p->node.node) ? CARET__YDB_LONG
-                                              : caret__ydb_error(c, YDB_ERR_GVSUBOFLOW, NULL);
+    return caret_node_is_local(&p->node.node) ? CARET__YDB_LONG : caret__ydb_too_long(c, job->v);
 }
 
 /* --------------------------------------------------------------------- places */

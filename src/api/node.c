@@ -50,13 +50,13 @@ static int check_from(const char *function, const caret_node *n, const char *arg
 }
 
 /* Subscripts that no key has room for, whatever they are: not looked at. */
-static int bad_subscript(const char *function, const char *sub, size_t len)
+static int bad_subscript(const char *function, const struct caret__node *base, const char *sub, size_t len)
 {
     if (!caret__bytes_ok(sub, len))
         return caret__refuse_bytes(function, "sub", sub, len);
-    return caret__fail(CARET_E_KEY2BIG,
-                       "a subscript of %zu bytes; the limit of the whole key, encoded, is %u", len,
-                       CARET__KEY_MAX);
+    return caret__fail(
+        CARET_E_KEY2BIG, "the key of %s%.*s with a subscript of %zu bytes; the limit of all, encoded, is %u",
+        base->local ? "" : "^", base->name_len, (const char *)caret__node_key(base), len, CARET__KEY_MAX);
 }
 
 static inline bool may_be_subscript(const char *sub, size_t len)
@@ -187,7 +187,7 @@ static inline __attribute__((always_inline)) int put_child(const char *function,
     if (rc != CARET_OK)
         return rc;
     if (caret__unlikely(!may_be_subscript(sub, len)))
-        return bad_subscript(function, sub, len);
+        return bad_subscript(function, base, sub, len);
     room = limit(cap) > base->key_len ? limit(cap) - base->key_len : 0;
     if (2 * len + 2 > room) { /* perhaps too long: look closer */
         size = caret__sub_size(sub, len);
@@ -269,7 +269,7 @@ static int set_last(const char *function, caret_node *n, const char *sub, size_t
     if (rc != CARET_OK)
         return rc;
     if (!may_be_subscript(sub, len))
-        return bad_subscript(function, sub, len);
+        return bad_subscript(function, node, sub, len);
     room = limit(node->key_cap) - node->last_off;
     if (2 * len + 2 > room) {
         size = caret__sub_size(sub, len);

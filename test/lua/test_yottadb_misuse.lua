@@ -112,6 +112,8 @@ local arguments = {
 -- Errors of YottaDB's, in its words.
 local subs32 = {}
 for i = 1, 32 do subs32[i] = "b" end
+local long = ("b"):rep(200)
+local too_long_key = "Maximum combined length of subscripts exceeded,%YDB-I-GVIS, \t\tGlobal variable: "
 local worded = {
     {function() ydb.get(("b"):rep(32)) end, "VARNAME2LONG", "length exceeds maximum allowed (31)"},
     {function() ydb.set("^" .. ("b"):rep(32), 1) end, "VARNAME2LONG", "Variable name length exceeds"},
@@ -124,12 +126,37 @@ local worded = {
     {function() ydb.tp({"^t"}, print) end, "GVNUNSUPPORTED", "^t"},
     {function() c.delete_excl(names36) end, "NAMECOUNT2HI", "(36) exceeds the maximum (35)"},
     {function() c.delete_excl {"^t"} end, "GVNUNSUPPORTED", "^t"},
-    {function() c.delete_excl {"t", "$T"} end, "ISVUNSUPPORTED", ""},
+    {function() c.delete_excl {"t", "$TL"} end, "ISVUNSUPPORTED", "$TL"},
     {function() c.delete_excl {"1"} end, "INVVARNAME", ""},
     {function() ydb.tp({"1"}, print) end, "INVVARNAME", ""},
-    {function() c.delete("t", 7) end, "UNIMPLOP", ""},
+    {function() c.delete("t", 7) end, "UNIMPLOP", "Unimplemented construct encountered"},
     {function() c.message(-150000000) end, "UNKNOWNSYSERR", "150000000 does not correspond to"},
     {function() n.__ = "9E46"; n:incr("9E46") end, "NUMOFLOW", "Numeric overflow"},
+    {function() ydb.get(("b"):rep(100)) end, "VARNAME2LONG", "Variable name length exceeds"},
+    {function() ydb.get "b\0b" end, "INVVARNAME", "ISV variable name b supplied to API call"},
+    {function() ydb.get "\128b" end, "INVVARNAME", "ISV variable name \128b supplied to API call"},
+    {function() ydb.get "b' is 'b" end, "INVVARNAME", "ISV variable name b' is 'b supplied to API call"},
+    {function() ydb.tp({"1", "^t"}, print) end, "INVVARNAME", "ISV variable name 1 supplied"},
+    {function() ydb.tp({"t", "*"}, print) end, "INVVARNAME", "ISV variable name * supplied"},
+    {function() ydb.tp({"t", "$"}, print) end, "INVVARNAME", "ISV variable name $ supplied"},
+    {function() ydb.tp({("b"):rep(32), "^t"}, print) end, "VARNAME2LONG", "(31)"},
+    {function() ydb.tp({"$HH"}, print) end, "INVSVN", "Invalid special variable name"},
+    {function() c.delete_excl {"*"} end, "INVVARNAME", "ISV variable name * supplied"},
+    {function() c.delete_excl {"t", "$HH", "^t"} end, "INVSVN", ""},
+    {function() ydb.set("$ZSTATUS", {"b"}, "c") end, "ISVSUBSCRIPTED",
+        "$ZSTATUS specified with a non-zero subscript count of 1"},
+    {function() ydb.get("$H", "b", "c") end, "ISVSUBSCRIPTED", "count of 2"},
+    {function() ydb.data("$H", {"b", "c"}, "d") end, "ISVSUBSCRIPTED", "count of 3"},
+    {function() ydb.incr("$H", "b", 1) end, "ISVSUBSCRIPTED", "count of 1"},
+    {function() ydb.incr("$H", {}, 1) end, "ISVUNSUPPORTED", "$H not supported in ydb_incr_s() call"},
+    {function() ydb.lock {{"$H", "b"}} end, "ISVSUBSCRIPTED", "count of 1"},
+    {function() ydb.node_next("$HH", {"b"}) end, "ISVSUBSCRIPTED", "count of 1"},
+    {function() ydb.get("^t", ("b"):rep(2000)) end, "GVSUBOFLOW", too_long_key .. "^t(*"},
+    {function() local _ = n[("b"):rep(600)][("b"):rep(600)] end, "GVSUBOFLOW", too_long_key .. "^t(*"},
+    {function() ydb.lock_incr("t", {long, long, long, long, long, long}) end, "GVSUBOFLOW",
+        too_long_key .. "t(*"},
+    {function() ydb.set("$ZGBLDIR", "/dev/null/x") end, "ZGBLDIRACC",
+        "Cannot access global directory /dev/null/x.  Cannot continue."},
 }
 
 TestMisuse = {}

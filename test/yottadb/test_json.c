@@ -143,7 +143,7 @@ static void is_all_or_nothing_in_a_global(void **state)
     char big[3000] = "{\"a\": 1, \"b\": {\"";
     memset(big + strlen(big), 'k', 2000);
     strcat(big, "\": 1}}");
-    fails(read_json("a", big), GVSUBOFLOW, "Maximum combined length of subscripts exceeded");
+    fails(read_json("a", big), GVSUBOFLOW, "Maximum combined length of subscripts exceeded,%YDB-I-GVIS");
     assert_string_equal(nodes_of("a"), "a=kept;");
     fails(read_json("a", "{\"a\": 1e99}"), NUMOFLOW, "Numeric overflow");
     fails(read_json("a", "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"),

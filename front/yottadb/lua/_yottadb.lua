@@ -32,7 +32,7 @@ local deletions = {[c.YDB_DEL_TREE] = super.kill, [c.YDB_DEL_NODE] = super.delet
 function c.delete(...)
     local at, how = addresses.and_typed("number", ...)
     local delete = deletions[how or c.YDB_DEL_NODE]
-    if not delete then errors.raise("UNIMPLOP", "there is no such type of deletion") end
+    if not delete then errors.raise_filled "UNIMPLOP" end
     local place = long.at(at)
     if not place then delete(at) else place[delete == super.kill and "kill" or "delete"](place) end
 end

@@ -18,7 +18,7 @@ local function naming(called, check)
     local function address(name, ...)
         local variable = special_of(name)
         if variable then
-            special.refuse(variable, called)
+            special.refuse(variable, called, ...)
         end
         if is_place(name) then return long.too_long("node", name, ...) end
         if check then check(name, ...) end

@@ -27,7 +27,8 @@ local function open(name)
     if not opened[path] then
         local db, text = caret.open(path, {readonly = readonly})
         if not db then
-            errors.raise("ZGBLDIRACC", ("can't open the database of $ZGBLDIR %s: %s"):format(name, text))
+            local words = "Cannot access global directory %s.  Cannot continue.,%s"
+            errors.raise("ZGBLDIRACC", words:format(name, text))
         end
         core.translate(db, database.asked, database.utf8)
         opened[path] = db

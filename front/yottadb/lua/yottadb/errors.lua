@@ -23,13 +23,21 @@ end
 for _, name in ipairs {"TP_RESTART", "TP_ROLLBACK", "NOTOK", "LOCK_TIMEOUT", "DEFER_HANDLER"} do
     outcomes[constants["YDB_" .. name]] = "YDB_" .. name
 end
+
+local SHOWN = 63 -- bytes of a name in a text, as libyottadb.so has it; a NUL ends it
+
+-- The name that Caret's text is about, as far as it has it: in quotes, or in ZWR form if it is not readable.
+local function name_in(text)
+    local shown = text:match "^(.*) is not a variable name" or text
+    return shown:match "^'(.*)'$" or core.text.zwr2str(shown:gsub("%.%.%.$", ""), true) or shown
+end
+
 for name, f in pairs {
-    INVVARNAME = function(text) return text:match "^'(.-)' " or text end,
+    INVVARNAME = function(text) return (name_in(text):sub(1, SHOWN):gsub("%z.*", "")) end,
     VARNAME2LONG = function() return constants.YDB_MAX_IDENT end,
     MAXNRSUBSCRIPTS = function() end,
     NUMOFLOW = function() end,
     TPTOODEEP = function() end,
-    GVSUBOFLOW = function() end,
     TPTIMEOUT = function() end,
 } do
     fill[constants["YDB_ERR_" .. name]] = f
@@ -70,21 +78,32 @@ function errors.raise_filled(name, ...)
     errors.raise(name, errors.words(constants["YDB_ERR_" .. name], ...))
 end
 
---- Raise what is wrong with a list of names of local variables, as one of those functions of YottaDB does.
-function errors.check_locals(names, call)
-    if #names > constants.YDB_MAX_NAMES then
-        errors.raise_filled("NAMECOUNT2HI", call, #names, constants.YDB_MAX_NAMES)
-    end
-    for _, name in ipairs(names) do
-        local first = name:sub(1, 1)
-        if first == "^" then errors.raise_filled("GVNUNSUPPORTED", name, call) end
-        if first == "$" then errors.raise_filled("ISVUNSUPPORTED", name, call) end
-    end
-end
-
 --- The same by its code.
 function errors.raise_text(code, text)
     error(worded(code, text), 0)
+end
+
+-- Raise what is wrong with the name of a local variable.
+local function check_local(name, call)
+    local first = name:sub(1, 1)
+    if first == "^" then
+        errors.raise_filled("GVNUNSUPPORTED", name, call)
+    elseif first == "$" then
+        errors.raise_text(select(2, m.special(name, "other", 0, call)))
+    elseif #name > constants.YDB_MAX_IDENT or not name:find "^[%%A-Za-z][0-9A-Za-z]*$" then
+        local code = m.name_error(name)
+        errors.raise_text(code, errors.words(code, fill[code]("'" .. name .. "'")))
+    end
+end
+
+--- Raise what is wrong with a list of names of local variables, as one of those functions of YottaDB does.
+-- star: "*" alone is fine as well.
+function errors.check_locals(names, call, star)
+    if #names > constants.YDB_MAX_NAMES then
+        errors.raise_filled("NAMECOUNT2HI", call, #names, constants.YDB_MAX_NAMES)
+    end
+    if star and #names == 1 and names[1] == "*" then return end
+    for _, name in ipairs(names) do check_local(name, call) end
 end
 
 --- $ZSTATUS is set: to that, as far as there is room in messages.
@@ -106,15 +125,25 @@ function errors.is_code(code)
         or -code >= constants.YDB_MIN_YDBERR and -code <= constants.YDB_MAX_YDBERR)
 end
 
+-- The address of that variable's (nil: of some) is too long, in the words of YottaDB.
+local function too_long(name)
+    local words = errors.words(constants.YDB_ERR_GVSUBOFLOW)
+    return name and words .. ",%YDB-I-GVIS, \t\tGlobal variable: " .. name .. "(*" or words
+end
+
+--- Raise that.
+function errors.raise_too_long(name) errors.raise("GVSUBOFLOW", too_long(name)) end
+
 --- What Caret reports, by M's code for it and its text, as a string of ours.
 function errors.translate(code, text)
     if outcomes[code] then
         return errors.outcome(outcomes[code])
     end
-    if code == constants.YDB_ERR_KEY2BIG then code = constants.YDB_ERR_GVSUBOFLOW end
+    if code == constants.YDB_ERR_KEY2BIG then
+        return worded(constants.YDB_ERR_GVSUBOFLOW, too_long(text:match "^the key of (%^?[%%%w]+)"))
+    end
     if code == constants.YDB_ERR_INVVARNAME then
-        local name = text:match "^'(%^?[%%%w]*)' "
-        code = name and m.name_error(name) or code
+        code = m.name_error(name_in(text))
     end
     return worded(code, fill[code] and errors.words(code, fill[code](text)) or text)
 end

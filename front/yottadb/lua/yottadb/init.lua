@@ -88,7 +88,7 @@ function yottadb.set(name, ...)
     end
     local variable = special_of(name)
     if variable then
-        return special.set(variable, (select(n, ...)))
+        return special.set(variable, n, ...)
     end
     if long.is_place(name) then return long.too_long("set", name, ...) end
     return core.db_set(current(), name, ...)
@@ -109,7 +109,7 @@ end
 function yottadb.data(name, ...)
     local variable = special_of(name)
     if variable then
-        special.refuse(variable)
+        special.refuse(variable, nil, ...)
     end
     if long.any or long.is_place(name) then return node.class.data(address(name, ...)) end
     return core.db_data(current(), name, ...)
@@ -228,7 +228,7 @@ end
 
 local function check_names(names, called, n)
     misuse.strings(n, called, names)
-    errors.check_locals(names, "ydb_tp_s()")
+    errors.check_locals(names, "ydb_tp_s()", true)
 end
 
 -- ([id,] [locals,] fn, ...) -> id, locals, fn, ...; called as that, and n arguments in front of first

@@ -373,7 +373,7 @@ end
 for _, name in ipairs {"get", "set", "delete", "name", "varname"} do asked_of_places(name, methods[name]) end
 asked_of_places("lockable", function(place)
     node.check_lock(place[SUBS])
-    errors.raise_filled "GVSUBOFLOW"
+    errors.raise_too_long(place[NAME])
 end)
 asked_below("data", methods.data)
 asked_below("pairs", methods.pairs)

@@ -23,16 +23,21 @@ function special.of(name)
     return type(name) == "table" and getmetatable(name) == class and rawget(name, "variable") or nil
 end
 
+-- How many subscripts the first n of these are: [{subs}] [, sub, ...]
+local function count(n, subs)
+    if n == 0 or subs == nil then return 0 end
+    return type(subs) == "table" and #subs + n - 1 or n
+end
+
 -- Its name in full, if it can be used so.
-local function check(variable, use, ...)
-    local subs = ...
-    local none = subs == nil or type(subs) == "table" and next(subs) == nil and select("#", ...) == 1
-    local full, code, text = m.special(variable, use, none and 0 or 1)
+local function check(variable, use, subs, called)
+    local full, code, text = m.special(variable, use, subs, called)
     return full or errors.raise_text(code, text)
 end
 
 function special.get(variable, ...)
-    return (m.special_get(check(variable, "get", ...), database.peek(), database.name(), errors.zstatus))
+    local full = check(variable, "get", count(select("#", ...), ...))
+    return (m.special_get(full, database.peek(), database.name(), errors.zstatus))
 end
 
 local setters = {
@@ -41,8 +46,10 @@ local setters = {
     ["$ZSTATUS"] = errors.set_zstatus,
 }
 
-function special.set(variable, value)
-    local full = check(variable, "set")
+--- set(variable [, {subs}] [, sub, ...], value), with n arguments after the variable
+function special.set(variable, n, ...)
+    local value = select(n, ...)
+    local full = check(variable, "set", count(n - 1, ...))
     if type(value) ~= "string" and type(value) ~= "number" then
         misuse.argument(2, "set", "string", value)
     end
@@ -50,20 +57,20 @@ function special.set(variable, value)
     return value
 end
 
---- Anything else can't be done with them.
+--- Anything else can't be done with them, nor with what may be subscripts of theirs.
 -- @param called the function of libyottadb that the text names; nil: "ydb_data_s()"
-function special.refuse(variable, called)
-    return errors.raise_text(select(2, m.special(variable, "other", 0, called)))
+function special.refuse(variable, called, ...)
+    check(variable, "other", count(select("#", ...), ...), called)
 end
 
 -- ------------------------------------------------------------------ as nodes
 
 function special.node(variable, ...)
-    return setmetatable({variable = check(variable, "get", ...)}, class)
+    return setmetatable({variable = check(variable, "get", count(select("#", ...), ...))}, class)
 end
 
 function methods.get(node) return special.get(special.of(node)) end
-function methods.set(node, value) return special.set(special.of(node), value) end
+function methods.set(node, value) return special.set(special.of(node), 1, value) end
 function methods.name(node) return special.of(node) end
 methods.varname, methods.repr = methods.name, methods.name
 function methods.depth() return 0 end
@@ -78,7 +85,7 @@ end
 
 function class.__newindex(node, key, value)
     if key ~= "__" then special.refuse(special.of(node)) end
-    special.set(special.of(node), value)
+    special.set(special.of(node), 1, value)
 end
 
 class.__tostring = methods.name
