@@ -345,9 +345,19 @@ static int take_list(struct caret__ydb_call *c, unsigned long long ns, const car
     return leave(status);
 }
 
+static bool is_among(const caret_node *n, const caret_node *const *nodes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (caret_node_equal(n, nodes[i]))
+            return true;
+    return false;
+}
+
+/* A name that is there twice is taken once. */
 static int lock(struct caret__ydb_call *c, unsigned long long ns, int namecount, va_list args)
 {
     const caret_node *nodes[YDB_MAX_NAMES];
+    size_t count = 0;
 
     c->name = "ydb_lock_s";
     int status = caret__ydb_check_time(c, ns);
@@ -363,10 +373,11 @@ static int lock(struct caret__ydb_call *c, unsigned long long ns, int namecount,
         int n = va_arg(args, int);
         const ydb_buffer_t *subs = va_arg(args, const ydb_buffer_t *);
         status = lock_check(c, v, n, subs, caret__ydb_node_make(c, v, n, subs, &room[i]));
-        nodes[i] = &room[i].node;
+        if (status == YDB_OK && !is_among(&room[i].node, nodes, count))
+            nodes[count++] = &room[i].node;
     }
     if (status == YDB_OK)
-        status = take_list(c, ns, nodes, (size_t)namecount);
+        status = take_list(c, ns, nodes, count);
     free(room);
     return status;
 }

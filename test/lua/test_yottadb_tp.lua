@@ -256,6 +256,9 @@ function TestTp:test_lock_releases_all_and_takes_all_or_none()
     ydb.lock {n[2]}
     ydb.lock()
     lu.assertTrue(free(2))
+    ydb.lock {n[2], {"^t", "2"}, n[2]} -- is taken once
+    ydb.lock_decr(n[2])
+    lu.assertTrue(free(2))
 end
 
 function TestTp:test_nodes_lock()

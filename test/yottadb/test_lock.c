@@ -36,6 +36,9 @@ static void takes_a_list_and_gives_back_the_rest(void **state)
     assert_int_equal(lock0(0), YDB_OK);
     assert_true(is_free("b", NULL));
     assert_true(is_free("c", NULL));
+    assert_int_equal(lock2(0, "b", "b"), YDB_OK); /* once, too */
+    assert_int_equal(lock_decr(var("b"), 0, NULL), YDB_OK);
+    assert_true(is_free("b", NULL));
 }
 
 static void takes_all_or_none(void **state)

@@ -17,6 +17,7 @@ local lock = {granted = 0, timed_out = 0}
 
 local TIMEOUT, DEADLOCK = 4, 5
 local LONGEST = 255 -- bytes of a subscript
+local MOST = 511 -- times that LOCK may take a name
 local FEW = 8
 local places_of = ffi.typeof "caret_mumps__place *[?]"
 local few = places_of(FEW)
@@ -253,6 +254,27 @@ local function seconds(timeout)
     return timeout > 0 and timeout or 0
 end
 
+-- Of names that LOCK takes once more.
+local function check_count(ref)
+    local e = count > 0 and held[identity(ref)]
+    if e and e.lock >= MOST then return report.locked_too_often(name_of(e), MOST) end
+end
+
+local function check_counts(refs)
+    if #refs == 1 then return check_count(refs[1]) end
+    for i = 1, #refs do check_count(refs[i]) end
+end
+
+-- Each name once, where it is last.
+local function distinct(refs)
+    local last, all = {}, {}
+    for i = 1, #refs do last[identity(refs[i])] = i end
+    for i = 1, #refs do
+        if last[identity(refs[i])] == i then all[#all + 1] = refs[i] end
+    end
+    return all
+end
+
 local function acquire(refs, timeout, kind)
     check(refs)
     if timeout then timeout = seconds(timeout) end
@@ -264,7 +286,7 @@ end
 function lock.lock(refs, timeout)
     release_all "lock"
     if #refs == 0 then return end
-    return acquire(refs, timeout, "lock")
+    return acquire(#refs > 1 and distinct(refs) or refs, timeout, "lock")
 end
 
 --- All of them, of LOCK and ZALLOCATE.
@@ -273,7 +295,10 @@ function lock.clear()
     release_all "allocate"
 end
 
-function lock.plus(refs, timeout) return acquire(refs, timeout, "lock") end
+function lock.plus(refs, timeout)
+    check_counts(refs)
+    return acquire(refs, timeout, "lock")
+end
 
 function lock.minus(refs, timeout)
     release(refs, "lock")

@@ -60,6 +60,10 @@ function report.long_in_lock(sub)
     return errors().fail_with(",%YDB-I-TEXT, " .. sub, "LOCKSUB2LONG", #sub)
 end
 
+function report.locked_too_often(name, most)
+    return errors().fail_with(",%YDB-I-LOCKIS, \t\tResource name: " .. name, "LOCKINCR2HIGH", most)
+end
+
 function report.empty_merged(name)
     return with_global(name, "NULSUBSC", "MERGE failed because", report.database())
 end

@@ -188,7 +188,15 @@ local function to_lock(i, item)
         .. " is a %s)"):format(i, core.typename(item)))
 end
 
+local function is_among(n, nodes)
+    for _, other in ipairs(nodes) do
+        if n == other then return true end
+    end
+    return false
+end
+
 --- lock([{node or {name, subs...}, ...} [, timeout]]): release all, take all of these or none.
+-- One that is there twice is taken once.
 function yottadb.lock(list, timeout)
     local nodes, db = {}, current()
     if type(list) == "string" or yottadb.isnode(list) then
@@ -197,7 +205,8 @@ function yottadb.lock(list, timeout)
     misuse.check(1, "lock", "table", list)
     misuse.check(2, "lock", "number", timeout)
     for i, item in ipairs(list or {}) do
-        nodes[i] = to_lock(i, item)
+        local n = to_lock(i, item)
+        if not is_among(n, nodes) then nodes[#nodes + 1] = n end
     end
     timeout = node.timeout(timeout)
     database.release_all()
