@@ -98,12 +98,15 @@ void caret__ydb_calls_in_child(void)
         atomic_store(&running, NULL);
 }
 
-/* The status of a call that ended, and its text as the thread's last error. */
+/* The status of a call that ended, and its text as the thread's last error.  A caller that does not pass on M's
+ * TRESTART can't commit either. */
 static int ended(struct caret__ydb_call *c, const struct caret_m__call *call)
 {
     if (call->status == CARET_M__ENDED)
         return caret__ydb_error(c, YDB_ERR_CTRLC, NULL);
-    if (call->status != 0) {
+    if (call->status == YDB_TP_RESTART && c->in != NULL)
+        c->in->tp.m.restarting = true;
+    if (call->status < 0) {
         c->self->error.status = call->status;
         caret__ydb_zstatus_set(c->self, call->text, strlen(call->text));
     }

@@ -103,6 +103,7 @@ int caret_mumps__commit(caret_session *s);
 int caret_mumps__rollback(caret_session *s);
 int caret_mumps__restart(caret_session *s);
 double caret_mumps__level(caret_session *s);
+double caret_mumps__restarts(caret_session *s);
 int caret_mumps__lock(caret_session *s, caret_mumps__place *const *places, size_t count, double seconds);
 int caret_mumps__unlock(caret_mumps__place *p);
 int caret_mumps__unlock_all(caret_session *s);

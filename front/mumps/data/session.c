@@ -34,6 +34,11 @@ double caret_mumps__level(caret_session *s)
     return caret_txn_level(s);
 }
 
+double caret_mumps__restarts(caret_session *s)
+{
+    return (double)caret_txn_restarts(s);
+}
+
 /* Nanoseconds of M's seconds; negative: no limit. */
 static uint64_t nanoseconds(double seconds)
 {

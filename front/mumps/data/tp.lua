@@ -32,7 +32,10 @@ local XECUTE = 3 -- L.kind of a level of XECUTE
 local MOST = 4 -- restarts that $TRESTART counts
 local MOST_LEVELS = 126 -- of $TLEVEL, though TPTOODEEP says 127
 
-local T = {level = 0, base = 0, restarts = 0, session = false, driver = false, restartable = false,
+local T = {level = 0, base = 0, restarts = 0,
+           calls = 0, floor = 0, -- calls from a host that are in progress; levels before the last one
+           floors = {}, hosts = {}, made_in = {}, -- by call: floor, session; by level: the call it began in
+           session = false, driver = false, restartable = false,
            asked = false, -- TRESTART was used in the last try
            timed = false, -- $ZMAXTPTIME limits it
            frames = {}, -- by level of transactions: the level of M that it began at
@@ -100,7 +103,7 @@ local function open(names, id, pos)
     local rc = begin(s, batch and 1 or 0, names == nil and 1 or 0)
     if rc ~= 0 then return failed(rc) end
     T.level = T.level + 1
-    T.frames[T.level] = frame_of_now()
+    T.frames[T.level], T.made_in[T.level] = frame_of_now(), T.calls
     if T.level > 1 then return end
     T.session, T.restarts, T.restartable, T.all = s, 0, names ~= nil, false
     T.asked = false
@@ -205,8 +208,15 @@ end
 
 -- --------------------------------------------------------------------- ending
 
+-- The innermost level that is not of this call's: nobody but its own call, or the host, ends it.
+local function of_others(name)
+    local made_in = T.made_in[T.floor] or T.calls - 1
+    return report.fail(name, T.calls, made_in)
+end
+
 function tp.commit()
-    if T.level == 0 then return report.fail("TLVLZERO") end
+    if tp.level() == 0 then return report.fail("TLVLZERO") end
+    if T.level == T.floor then return of_others("CALLINTCOMMIT") end
     local rc = c_commit(T.session)
     if rc == 2 then return tp.conflict() end
     if rc ~= 0 then return failed(rc) end
@@ -220,20 +230,19 @@ end
 -- What comes after a TCOMMIT.
 function tp.after(k2) return NEXT, k2 end
 
--- How many levels are to be left.
-local function target(n)
+-- How many levels are to be left, those of the host among them.
+local function target(n, levels_now)
     n = n or 0
     if n < 0 then
-        if -n > T.level then return report.fail("TROLLBK2DEEP", -n, T.level) end
-        return T.level + n
+        if -n > levels_now then return report.fail("TROLLBK2DEEP", -n, levels_now) end
+        return levels_now + n
     end
-    if n > 0 and n >= T.level then return report.fail("INVROLLBKLVL", n, T.level) end
+    if n > 0 and n >= levels_now then return report.fail("INVROLLBKLVL", n, levels_now) end
     return n
 end
 
-function tp.rollback(n)
-    if T.level == 0 then return report.fail("TLVLZERO") end
-    local left = target(n)
+-- Of M's own levels so many are left.
+local function undo(left)
     while T.level > left do
         local rc = c_rollback(T.session)
         if rc ~= 0 then return failed(rc) end
@@ -247,11 +256,18 @@ function tp.rollback(n)
     close()
 end
 
+function tp.rollback(n)
+    if tp.level() == 0 then return report.fail("TLVLZERO") end
+    local left = target(n, tp.level()) - T.base
+    if left < T.floor then return of_others("CALLINTROLLBACK") end
+    return undo(left)
+end
+
 -- All levels of M above n have been left by a ZGOTO or an error.
 function levels.abandon(n)
     local left = T.level
     while left > 0 and T.frames[left] > n do left = left - 1 end
-    if left < T.level then tp.rollback(left - T.level) end
+    if left < T.level then undo(left) end
 end
 
 -- Somebody changed what was read.
@@ -262,7 +278,11 @@ end
 report.conflict = tp.conflict
 
 function tp.restart()
-    if T.level == 0 then return report.fail("TLVLZERO") end
+    if tp.level() == 0 then return report.fail("TLVLZERO") end
+    if T.base > 0 then
+        if tp.restarts() == MOST then return report.fail("TRESTMAX") end
+        return error(RESTART, 0)
+    end
     if T.driver and T.restartable then
         if T.asked then return report.fail("TRESTMAX") end
         T.asked = T.restarts >= MOST - 1
@@ -279,7 +299,10 @@ end
 -- ---------------------------------------------------------------- questions
 
 function tp.level() return T.base + T.level end
-function tp.restarts() return T.restarts end
+function tp.restarts()
+    if T.base == 0 then return T.restarts end
+    return math.min(MOST, C.caret_mumps__restarts(T.hosts[T.calls]))
+end
 function tp.is_restart(e) return e == RESTART end
 
 require("mumps.runtime.commands").ZWRITE = require "mumps.data.zwrite".command
@@ -291,6 +314,8 @@ readers.TLEVEL, readers.TRESTART, readers.REFERENCE = tp.level, tp.restarts, G.r
 -- where the host says so: a conflict leaves M by report.RESTART.  Returned is what tp.exit() takes.
 function tp.enter(s)
     local before = T.base
+    T.calls, T.floor = T.calls + 1, T.level
+    T.floors[T.calls], T.hosts[T.calls] = T.floor, s
     T.base = s ~= nil and math.max(0, C.caret_mumps__level(s) - T.level) or 0
     return before, T.level
 end
@@ -300,12 +325,13 @@ function tp.own() return T.level end
 
 --- A call ends: what began in it, after tp.own() was so many, is undone.
 function tp.leave(own)
-    if T.level > own then tp.rollback(own) end
+    if T.level > own then undo(own) end
 end
 
 --- The call is over.  What M began and did not end, by an error that is told, is undone.
 function tp.exit(before, own)
-    T.base = before
+    T.base, T.calls = before, T.calls - 1
+    T.floor = T.floors[T.calls] or 0
     tp.leave(own)
 end
 

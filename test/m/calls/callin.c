@@ -3,6 +3,7 @@
  */
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,6 +307,44 @@ static void conflicts(void)
     }
 }
 
+static int ends_levels(void *unused)
+{
+    static const char *const refused[] = {"commit", "rollback", "all"};
+    char at[64];
+
+    (void)unused;
+    for (int i = 0; i < 3; i++)
+        CHECK(ydb_ci("host", at, refused[i]) == (i == 0 ? YDB_ERR_CALLINTCOMMIT : YDB_ERR_CALLINTROLLBACK));
+    CHECK(says("TROLLBACK at call-in-level=1 not allowed"));
+    CHECK(ydb_ci("host", at, "own") == YDB_OK && strcmp(at, "1;0") == 0);
+    return YDB_OK;
+}
+
+struct again {
+    int runs;
+    bool passes_on;
+    char at[64];
+};
+
+static int begins_again(void *context)
+{
+    struct again *a = context;
+    int status = ydb_ci("host", a->at, "again");
+
+    a->runs++;
+    return a->passes_on ? status : YDB_OK;
+}
+
+/* M's TCOMMIT and TROLLBACK end what began in that call alone; its TRESTART is the caller's, and so is $TRESTART. */
+static void levels_of_the_caller(void)
+{
+    CHECK(ydb_tp_s(ends_levels, NULL, NULL, 0, NULL) == YDB_OK);
+    for (int i = 0; i < 2; i++) {
+        struct again a = {.passes_on = i != 0};
+        CHECK(ydb_tp_s(begins_again, &a, NULL, 0, NULL) == YDB_OK && a.runs == 3 && strcmp(a.at, "1;2") == 0);
+    }
+}
+
 static void transactions(void)
 {
     CHECK(ydb_tp_s(in_transaction, &(int){1}, NULL, 0, NULL) == YDB_TP_ROLLBACK && value_is("^put", NULL));
@@ -534,6 +573,7 @@ int main(int argc, char **argv)
     descriptors();
     transactions();
     conflicts();
+    levels_of_the_caller();
     depth();
     threads();
     forks();

@@ -101,6 +101,13 @@ locks(what) ; LOCK, and what ZSHOW has
  if what="other" lock +^clock:0 set r=$test_";"
  zshow "L":l set i=0,r=$get(r) for  set i=$order(l("L",i)) quit:i=""  set r=r_l("L",i)_";"
  quit r
+host(what) ; levels of the caller and M's own
+ if what="commit" tcommit
+ if what="rollback" trollback
+ if what="all" tstart () trollback
+ if what="own" tstart () tstart () trollback $tlevel-1 tcommit
+ if what="again",$trestart<2 trestart
+ quit $tlevel_";"_$trestart
 inside(begins) ; a transaction of the caller
  if begins tstart () set ^seen=$get(^ofm) tcommit  quit $tlevel
  set ^seen=$get(^ofm)
