@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "m/machine.h"
+#include "m/settings.h"
 
 #include "lua/binding.h"
 #include "lua/interrupt.h"
@@ -89,7 +90,10 @@ static int call_m(lua_State *L)
         return failed(L, 0, why);
     if (caret_session_locals(d->st->locals, m->locals) != CARET_OK)
         return failed(L, 0, caret_message());
-    struct caret_m__call c = {.who = d->s, .session = session_of, .database = caret_path(d->db)};
+    struct caret_m__call c = {.who = d->s,
+                              .session = session_of,
+                              .database = caret_path(d->db),
+                              .maxtptime = caret_m__maxtptime_place()};
     begin(m);
     m->run(&c, entry, args, (size_t)n, references, values);
     end(m, c.status == CARET_M__ENDED);

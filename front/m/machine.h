@@ -44,11 +44,19 @@ struct caret_m__locks {
     char *(*held)(void *who, caret_session *s);
 };
 
+/* $ZGBLDIR of a process that has one for all of its languages. */
+struct caret_m__gbldir {
+    size_t (*get)(void *who, char *room, size_t cap); /* its length; it is cut at cap and ends with a NUL */
+    const char *(*set)(void *who, const char *name, size_t len); /* NULL, or why it can't be */
+};
+
 #define CARET_M__ENDED 2147483600 /* a status: the call was ended by ask_end(); none of YottaDB's */
 
 /* A call in progress, and what becomes of it. */
 struct caret_m__call {
-    const struct caret_m__locks *locks; /* NULL: locks are those of the session */
+    const struct caret_m__locks *locks;   /* NULL: locks are those of the session */
+    const struct caret_m__gbldir *gbldir; /* NULL: M has its own */
+    _Atomic long *maxtptime;              /* $ZMAXTPTIME stands there (m/settings.h); NULL: M has its own */
     void *who;
     /* The session of the database of that name; empty: of the caller's own.  NULL: there is none. */
     caret_session *(*session)(void *who, const char *name, size_t len);

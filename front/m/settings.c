@@ -42,7 +42,9 @@ bool caret_m__utf8(void)
 
 #define UNKNOWN LONG_MIN
 
-static _Atomic long maxtptime = UNKNOWN; /* seconds, 0 and less = any; UNKNOWN: that of the environment */
+/* Seconds, 0 and less = any; UNKNOWN: that of the environment. */
+static _Atomic long own_maxtptime = UNKNOWN;
+static _Atomic long *_Atomic maxtptime = &own_maxtptime;
 
 static long seconds(const char *text, size_t len, int64_t least, int64_t most)
 {
@@ -51,21 +53,33 @@ static long seconds(const char *text, size_t len, int64_t least, int64_t most)
     return (long)(v < least ? least : v < most ? v : most);
 }
 
+_Atomic long *caret_m__maxtptime_place(void)
+{
+    return atomic_load_explicit(&maxtptime, memory_order_relaxed);
+}
+
+void caret_m__maxtptime_use(_Atomic long *place)
+{
+    atomic_store_explicit(&maxtptime, place != NULL ? place : &own_maxtptime, memory_order_relaxed);
+}
+
 long caret_m__maxtptime(void)
 {
-    long limit = atomic_load_explicit(&maxtptime, memory_order_relaxed);
+    _Atomic long *place = caret_m__maxtptime_place();
+    long limit = atomic_load_explicit(place, memory_order_relaxed);
 
     if (limit == UNKNOWN) {
         const char *text = first_of("ydb_maxtptime", "gtm_zmaxtptime");
         limit = text != NULL ? seconds(text, strlen(text), 0, MOST_OF_ENVIRONMENT) : 0;
-        atomic_store_explicit(&maxtptime, limit, memory_order_relaxed);
+        atomic_store_explicit(place, limit, memory_order_relaxed);
     }
     return limit;
 }
 
 void caret_m__maxtptime_set(const char *text, size_t len)
 {
-    atomic_store_explicit(&maxtptime, seconds(text, len, INT32_MIN, INT32_MAX), memory_order_relaxed);
+    atomic_store_explicit(caret_m__maxtptime_place(), seconds(text, len, INT32_MIN, INT32_MAX),
+                          memory_order_relaxed);
 }
 
 /* -------------------------------------------------------------------- databases */

@@ -21,6 +21,10 @@ bool caret_m__utf8(void);
 long caret_m__maxtptime(void);
 void caret_m__maxtptime_set(const char *text, size_t len);
 
+/* Where it stands, for another copy of this file in the process, which uses that place then; NULL: its own. */
+_Atomic long *caret_m__maxtptime_place(void);
+void caret_m__maxtptime_use(_Atomic long *place);
+
 /* The name of the database as long as $ZGBLDIR was not set; belongs to the environment. */
 const char *caret_m__gbldir(void);
 

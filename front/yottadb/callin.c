@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "m/machine.h"
+#include "m/settings.h"
 #include "yottadb/session.h"
 
 #define SHOWN 128
@@ -23,6 +24,25 @@ static caret_session *session_of(void *who, const char *name, size_t len)
 
     return caret__ydb_session_named(c, name, len, &s) == YDB_OK ? s : NULL;
 }
+
+static size_t gbldir(void *who, char *room, size_t cap)
+{
+    (void)who;
+    return caret__ydb_gbldir(room, cap);
+}
+
+static const char *gbldir_set(void *who, const char *name, size_t len)
+{
+    struct caret__ydb_call *c = who;
+    int status = caret__ydb_gbldir_set(c, name, len);
+
+    c->self->error.unheard = false; /* M says it in its words */
+    return status == YDB_OK               ? NULL
+           : status == YDB_ERR_ZGBLDIRACC ? caret_fact()
+                                          : "it can't be set in a transaction";
+}
+
+static const struct caret_m__gbldir of_the_process = {gbldir, gbldir_set};
 
 /* The thread's error, if it is news to M. */
 static const char *said(void *who)
@@ -40,8 +60,12 @@ static const struct caret_m__machine *machine_of(struct caret__ydb_call *c, stru
     char why[256];
     const struct caret_m__machine *m = caret_m__machine(why);
 
-    *call = (struct caret_m__call){
-        .who = c, .session = session_of, .said = said, .locks = &caret__ydb_locks_of_m};
+    *call = (struct caret_m__call){.who = c,
+                                   .session = session_of,
+                                   .said = said,
+                                   .locks = &caret__ydb_locks_of_m,
+                                   .gbldir = &of_the_process,
+                                   .maxtptime = caret_m__maxtptime_place()};
     if (m == NULL)
         caret__ydb_fail(c, YDB_ERR_DLLNOOPEN, "Failed to load external dynamic library caret_m.so: %s", why);
     return m;

@@ -299,6 +299,7 @@ local function prepare()
     start.load()
     if not begun then begin() end
     local s = reselect()
+    special.look_at_maxtptime()
     if special.writers.ECODE then special.writers.ECODE("") end
     return s
 end

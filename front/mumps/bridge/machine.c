@@ -24,6 +24,7 @@
 #include <lua.h>
 
 #include "m/error.h"
+#include "m/settings.h"
 #include "mumps/bridge/engine.h"
 #include "mumps/bridge/locals.h"
 #include "mumps/data/data.h"
@@ -120,6 +121,22 @@ static int said(lua_State *l)
     return text != NULL;
 }
 
+/* $ZGBLDIR: the caller's, if it has one for all. */
+static const char *gbldir(void)
+{
+    static char room[PATH_MAX];
+
+    if (current == NULL || current->gbldir == NULL)
+        return NULL;
+    current->gbldir->get(current->who, room, sizeof room);
+    return room;
+}
+
+static const char *gbldir_set(const char *name, size_t len)
+{
+    return current->gbldir->set(current->who, name, len);
+}
+
 static int fail_as(struct caret_m__call *c, int status, const char *name, const char *text)
 {
     c->status = status;
@@ -149,6 +166,7 @@ static int work(struct caret_m__call *c, lua_CFunction body, void *job)
     struct caret_m__call *before = current;
     current = c;
     caret_mumps__gbldir_is(c->database);
+    caret_m__maxtptime_use(c->maxtptime);
     c->status = 0;
     c->text[0] = '\0';
     if (lua_cpcall(L, body, job) != 0) {
@@ -157,6 +175,7 @@ static int work(struct caret_m__call *c, lua_CFunction body, void *job)
     }
     current = before;
     caret_mumps__gbldir_is(before != NULL ? before->database : NULL);
+    caret_m__maxtptime_use(before != NULL ? before->maxtptime : NULL);
     leave(NULL);
     return c->status;
 }
@@ -433,6 +452,7 @@ const struct caret_m__machine *caret_m_start(const struct caret_m__entry *api, c
         snprintf(why, 256, LOST);
     else if (L == NULL && caret_mumps__engine_set(api, why) && caret_mumps__lua_set(why)) {
         caret_mumps__sessions_of(session_of);
+        caret_mumps__gbldir_of(gbldir, gbldir_set);
         caret_mumps__locks_of((struct caret_mumps__locks){.take = take, .give = give, .held = held});
         L = caret_mumps__vm();
         if (L == NULL)

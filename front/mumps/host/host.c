@@ -32,11 +32,36 @@ const char *caret_mumps__why(void)
     return why;
 }
 
+static caret_session *fail(const char *text)
+{
+    snprintf(why, sizeof why, "%s", text);
+    return NULL;
+}
+
+static const char *(*gbldir_outside)(void); /* NULL, or it returns NULL: it is our own */
+static const char *(*select_outside)(const char *name, size_t len);
+
+void caret_mumps__gbldir_of(const char *(*get)(void), const char *(*set)(const char *name, size_t len))
+{
+    gbldir_outside = get;
+    select_outside = set;
+}
+
+static const char *of_outside(void)
+{
+    return gbldir_outside != NULL ? gbldir_outside() : NULL;
+}
+
+bool caret_mumps__gbldir_outside(void)
+{
+    return of_outside() != NULL;
+}
+
 const char *caret_mumps__gbldir(void)
 {
-    const char *given = of_call != NULL ? of_call : caret_m__gbldir();
+    const char *name = of_outside(), *given = of_call != NULL ? of_call : caret_m__gbldir();
 
-    return selected != NULL ? selected : given;
+    return name != NULL ? name : selected != NULL ? selected : given;
 }
 
 void caret_mumps__gbldir_is(const char *name)
@@ -48,18 +73,17 @@ bool caret_mumps__select(const char *name, size_t len)
 {
     char *copy = len != 0 ? strndup(name, len) : NULL, *before = selected;
 
+    if (of_outside() != NULL) {
+        free(copy);
+        const char *reason = select_outside(name, len);
+        return reason == NULL || fail(reason) != NULL;
+    }
     selected = copy;
     bool done = (len == 0 || copy != NULL) && caret_mumps__session("", 0) != NULL;
     if (!done)
         selected = before;
     free(done ? before : copy);
     return done;
-}
-
-static caret_session *fail(const char *text)
-{
-    snprintf(why, sizeof why, "%s", text);
-    return NULL;
 }
 
 /* The one of the same file, if there is one: sessions of one process would wait for each other's locks. */
@@ -125,7 +149,7 @@ void caret_mumps__sessions_of(caret_session *(*session)(const char *name, size_t
 
 static caret_session *of_caller(const char *name, size_t len)
 {
-    if (len == 0 && selected != NULL) {
+    if (len == 0 && selected != NULL && of_outside() == NULL) {
         name = selected;
         len = strlen(selected);
     }

@@ -20,6 +20,9 @@ const char *caret_mumps__why(void);
 /* In caret_m.so: sessions are those of the caller.  They are asked for with each use of a name. */
 void caret_mumps__sessions_of(caret_session *(*session)(const char *name, size_t len));
 
+/* And so is $ZGBLDIR, if get() has one, and set() gives a reason why it can't be changed, or NULL. */
+void caret_mumps__gbldir_of(const char *(*get)(void), const char *(*set)(const char *name, size_t len));
+
 /* $ZGBLDIR: the name of the database, as the environment has it, or as it was set.  Set it: empty is that of the
  * environment; the database is opened, and if that fails nothing changes. */
 const char *caret_mumps__gbldir(void);
@@ -28,6 +31,9 @@ const char *caret_mumps__gbldir(void);
 void caret_mumps__gbldir_is(const char *name);
 
 bool caret_mumps__select(const char *name, size_t len);
+
+/* Is it the caller's, so that the empty name is it as well? */
+bool caret_mumps__gbldir_outside(void);
 
 /* How many pages the database of $ZGBLDIR has, or how many of them are unused.  0: it is that of a caller. */
 double caret_mumps__pages(int unused);

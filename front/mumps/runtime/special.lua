@@ -215,19 +215,23 @@ function writers.ZGBLDIR(v)
         fail_with("," .. why, "ZGBLDIRACC", name, ".  Retaining ", now)
     end
     local globals = package.loaded["mumps.data.globals"]
-    if globals and globals.use then globals.use(name) end
+    if not globals or not globals.use then return end
+    if C.caret_mumps__gbldir_outside() then return globals.reselect() end
+    globals.use(name)
 end
-
-special.maxtptime = tonumber(C.caret_m__maxtptime()) -- for the transactions of this machine
 
 function readers.ZMAXTPTIME()
     return tonumber(C.caret_m__maxtptime())
 end
 
+--- For the transactions of this machine; a call from a host may find another.
+function special.look_at_maxtptime() special.maxtptime = readers.ZMAXTPTIME() end
+special.look_at_maxtptime()
+
 function writers.ZMAXTPTIME(v)
     local text = str(v)
     C.caret_m__maxtptime_set(text, #text)
-    special.maxtptime = readers.ZMAXTPTIME()
+    special.look_at_maxtptime()
 end
 
 special.from_environment, special.truth_of = from_environment, truth_of

@@ -307,6 +307,56 @@ static void conflicts(void)
     }
 }
 
+static ydb_buffer_t buffer(const char *text)
+{
+    unsigned len = (unsigned)strlen(text);
+
+    return (ydb_buffer_t){len, len, (char *)(uintptr_t)text};
+}
+
+static int setting_is(const char *name, const char *value)
+{
+    char of_m[500], room[500];
+    ydb_buffer_t n = buffer(name), to = {sizeof room, 0, room};
+
+    return ydb_ci("setting", of_m, name, "") == YDB_OK && strcmp(of_m, value) == 0 &&
+           ydb_get_s(&n, 0, NULL, &to) == YDB_OK && to.len_used == strlen(value) &&
+           memcmp(room, value, to.len_used) == 0;
+}
+
+/* By M, or by C. */
+static int change_setting(const char *name, const char *value, bool by_m)
+{
+    char of_m[500];
+    ydb_buffer_t n = buffer(name), v = buffer(value);
+
+    return by_m ? ydb_ci("setting", of_m, name, value) : ydb_set_s(&n, 0, NULL, &v);
+}
+
+static int changes_database(void *unused)
+{
+    (void)unused;
+    return change_setting("$zgbldir", "third.caret", true);
+}
+
+/* $ZGBLDIR and $ZMAXTPTIME are the process's, whoever sets them. */
+static void settings(void)
+{
+    const char *first = getenv("CARET_DB"), *names[] = {"second.caret", first};
+
+    for (int by_m = 0; by_m < 2; by_m++) {
+        CHECK(change_setting("$zmaxtptime", by_m ? "0" : "70", by_m) == YDB_OK);
+        CHECK(setting_is("$zmaxtptime", by_m ? "0" : "70"));
+        for (int i = 0; i < 2; i++) {
+            CHECK(change_setting("$zgbldir", names[i], by_m) == YDB_OK && setting_is("$zgbldir", names[i]));
+            CHECK(ydb_ci("put") == YDB_OK && value_is("^put", "7"));
+        }
+    }
+    CHECK(change_setting("$zgbldir", "/dev/null/x", true) == YDB_ERR_ZGBLDIRACC);
+    CHECK(ydb_tp_s(changes_database, NULL, NULL, 0, NULL) == YDB_ERR_ZGBLDIRACC);
+    CHECK(setting_is("$zgbldir", first));
+}
+
 static int ends_levels(void *unused)
 {
     static const char *const refused[] = {"commit", "rollback", "all"};
@@ -352,13 +402,6 @@ static void transactions(void)
 }
 
 /* ---- local variables ---- */
-
-static ydb_buffer_t buffer(const char *text)
-{
-    unsigned len = (unsigned)strlen(text);
-
-    return (ydb_buffer_t){len, len, (char *)(uintptr_t)text};
-}
 
 static int set(const char *name, const char *sub, const char *value)
 {
@@ -574,6 +617,7 @@ int main(int argc, char **argv)
     transactions();
     conflicts();
     levels_of_the_caller();
+    settings();
     depth();
     threads();
     forks();

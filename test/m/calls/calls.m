@@ -101,6 +101,8 @@ locks(what) ; LOCK, and what ZSHOW has
  if what="other" lock +^clock:0 set r=$test_";"
  zshow "L":l set i=0,r=$get(r) for  set i=$order(l("L",i)) quit:i=""  set r=r_l("L",i)_";"
  quit r
+setting(name,value) set:value'="" @(name_"=value")
+ quit @name
 host(what) ; levels of the caller and M's own
  if what="commit" tcommit
  if what="rollback" trollback

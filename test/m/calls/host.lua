@@ -70,6 +70,9 @@ show(db.node("shared").__, db.node("shared"):count(), functions.count() > 0)
 show(pcall(db.ci, db, "undef^calls"))
 show(pcall(db.require, db, "nowhere.ci"))
 show(pcall(db.require, db, "x: int y^z(Q:int)"))
+-- $ZMAXTPTIME is the process's.
+ydb.set("$ZMAXTPTIME", 70)
+show(m.setting("$zmaxtptime", ""), m.setting("$zmaxtptime", "0"), ydb.get "$ZMAXTPTIME")
 
 local unpack = table.unpack or unpack -- luacheck: ignore 143
 
