@@ -107,7 +107,7 @@ int ydb_exit(void)
     if (caret__ydb_exiting() || atomic_load(&count) == 0 || !caret__ydb_begin(&c))
         return YDB_OK; /* there is nothing, or nothing yet, to close */
     if (c.self->in != NULL ||
-        atomic_load(&c.self->in_m) != 0) /* as the only function, it returns errors as positive numbers */
+        atomic_load(&c.self->in_m) != 0) /* as ydb_init(), it returns errors as positive numbers */
         return -caret__ydb_end(&c, caret__ydb_error(&c, YDB_ERR_INVYDBEXIT, NULL));
     caret__ydb_leave(&c);
     close_all();

@@ -26,9 +26,10 @@ static int nothing_t(uint64_t tptoken, ydb_buffer_t *errstr)
     return caret__ydb_begin_st(&c, tptoken, errstr) ? caret__ydb_end_st(&c, YDB_OK) : c.status;
 }
 
+/* As ydb_exit(), it returns errors as positive numbers. */
 int ydb_init(void)
 {
-    return nothing();
+    return -nothing();
 }
 
 int ydb_child_init(void *param)

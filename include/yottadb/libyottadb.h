@@ -354,7 +354,7 @@ int ydb_decode_st(uint64_t tptoken, ydb_buffer_t *errstr, const ydb_buffer_t *va
 
 /* Nothing has to be called first.  ydb_exit() closes the databases and releases the locks, as the end of the process
  * does; everything is CALLINAFTERXIT from then on.  Before anything else it does nothing; within a transaction it
- * returns -YDB_ERR_INVYDBEXIT, which is positive. */
+ * returns -YDB_ERR_INVYDBEXIT.  These two return errors as positive numbers. */
 int ydb_init(void);
 int ydb_exit(void);
 

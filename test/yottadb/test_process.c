@@ -71,7 +71,7 @@ static int nothing_after_exit(void)
     NEED(err.len_used > 40 && memcmp(text, "150381530,(SimpleThreadAPI),%YDB-E-CALLINAFTERXIT, ", 51) == 0);
     NEED(ydb_zstatus(text, sizeof text) == YDB_OK && strstr(text, "CALLINAFTERXIT") != NULL);
     NEED(set_text("a", "1") == YDB_ERR_CALLINAFTERXIT);
-    NEED(ydb_lock_s(0, 0) == YDB_ERR_CALLINAFTERXIT && ydb_init() == YDB_ERR_CALLINAFTERXIT);
+    NEED(ydb_lock_s(0, 0) == YDB_ERR_CALLINAFTERXIT && ydb_init() == -YDB_ERR_CALLINAFTERXIT);
     NEED(ydb_tp_s((ydb_tpfnptr_t)abort, NULL, "", 0, NULL) == YDB_ERR_CALLINAFTERXIT);
     NEED(ydb_child_init(NULL) == YDB_ERR_CALLINAFTERXIT);
     return 7;
