@@ -10,6 +10,9 @@
  * In a transaction m/held.h says which of them are kept and released; the list is under the same mutex.  What was taken
  * before the level that is in progress can't be released in it: TPLOCK.  Each database counts what is taken, so that
  * a list of locks need not look for such.
+ *
+ * How often a name was taken the engine knows, but to ask it is to look through all locks.  That is needed only when
+ * there can be a name that was taken MOST times: `spare` counts down to that.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -20,11 +23,13 @@
 
 #include "m/m.h"
 #include "m/machine.h"
+#include "m/settings.h"
 #include "yottadb/session.h"
 
 #define SLICE_NS    UINT64_C(20000000)
 #define PAUSE_NS    50000
 #define LONGEST_SUB 255 /* bytes, as M has it for locks */
+#define MOST        511 /* times that ydb_lock_incr_s takes a name, as M has it */
 static_assert(CARET__YDB_RAW <= LONGEST_SUB && CARET__YDB_LAST <= LONGEST_SUB, "what a path has is short");
 
 /* ---------------------------------------------------------------- transactions */
@@ -55,7 +60,7 @@ void caret__ydb_locks_restart(struct caret__ydb_thread *owner)
 void caret__ydb_locks_forget_all(void)
 {
     for (struct caret__ydb_database *d = caret__ydb_databases(); d != NULL; d = d->next)
-        d->taken = 0;
+        d->taken = d->spare = 0;
 }
 
 void caret__ydb_locks_forget(struct caret__ydb_thread *owner)
@@ -223,6 +228,64 @@ static inline int path_check(struct caret__ydb_call *c, const struct caret__ydb_
     return lock_check(c, c->v, c->n, c->subs, status);
 }
 
+struct counts {
+    uint32_t of_name, most;
+};
+
+/* How often the process has taken the name, and the one that it has taken most.  false: it can't be told. */
+static bool count_locks(struct caret__ydb_database *d, const caret_node *n, struct counts *counts)
+{
+    char name[YDB_MAX_ERRORMSG];
+    caret_lock_list *list;
+    size_t len;
+
+    *counts = (struct counts){0};
+    if (caret_node_zwr(n, 0, name, sizeof name - 1, &len) != CARET_OK ||
+        caret_locks_get(d->db, &list) != CARET_OK)
+        return false;
+    name[len] = '\0';
+    for (size_t i = 0; i < list->count; i++) {
+        const caret_lock_info *lock = &list->lock[i];
+        if (lock->pid != (uint64_t)getpid() || lock->waits)
+            continue;
+        if (strcmp(lock->name, name) == 0)
+            counts->of_name = lock->count;
+        counts->most = lock->count > counts->most ? lock->count : counts->most;
+    }
+    caret_locks_free(list);
+    return true;
+}
+
+static int too_often(struct caret__ydb_call *c, const caret_node *n)
+{
+    struct caret__ydb_digits most;
+    char text[100], name[YDB_MAX_ERRORMSG];
+    size_t len;
+
+    caret_m__fill(text, sizeof text, YDB_ERR_LOCKINCR2HIGH,
+                  (const char *const[]){caret__ydb_digits(&most, MOST), NULL});
+    if (caret_node_zwr(n, caret_m__utf8(), name, sizeof name, &len) != CARET_OK)
+        len = 0;
+    return caret__ydb_fail(c, YDB_ERR_LOCKINCR2HIGH, "%s,%%YDB-I-LOCKIS, \t\tResource name: %.*s", text,
+                           (int)len, name);
+}
+
+/* May the name be taken once more? */
+static int may_count(struct caret__ydb_call *c, struct caret__ydb_database *d, const caret_node *n)
+{
+    struct counts counts;
+
+    if (d->spare == 0 && d->taken < MOST) {
+        d->spare = MOST - d->taken;
+    } else if (d->spare == 0 && count_locks(d, n, &counts)) {
+        if (counts.of_name >= MOST)
+            return too_often(c, n);
+        d->spare = counts.most < MOST ? MOST - counts.most : 1;
+    }
+    d->spare -= d->spare != 0;
+    return YDB_OK;
+}
+
 static int lock_incr(struct caret__ydb_call *c, unsigned long long ns, const ydb_buffer_t *v, int n,
                      const ydb_buffer_t *subs)
 {
@@ -237,26 +300,18 @@ static int lock_incr(struct caret__ydb_call *c, unsigned long long ns, const ydb
     status = path_check(c, path, status);
     if (status == YDB_OK)
         status = enter(c, &d);
-    return status == YDB_OK ? leave(take(c, d, &path->node.node, ns)) : status;
+    if (status != YDB_OK)
+        return status;
+    status = may_count(c, d, &path->node.node);
+    return leave(status == YDB_OK ? take(c, d, &path->node.node, ns) : status);
 }
 
 /* Does the process hold it?  Asked before a refusal only: all locks are looked through. */
 static bool is_held(struct caret__ydb_database *d, const caret_node *n)
 {
-    char name[YDB_MAX_ERRORMSG];
-    caret_lock_list *list;
-    bool found = false;
-    size_t len;
+    struct counts counts;
 
-    if (caret_node_zwr(n, 0, name, sizeof name - 1, &len) != CARET_OK ||
-        caret_locks_get(d->db, &list) != CARET_OK)
-        return true;
-    name[len] = '\0';
-    for (size_t i = 0; i < list->count && !found; i++)
-        found = list->lock[i].pid == (uint64_t)getpid() && !list->lock[i].waits &&
-                strcmp(list->lock[i].name, name) == 0;
-    caret_locks_free(list);
-    return found;
+    return !count_locks(d, n, &counts) || counts.of_name != 0;
 }
 
 /* A level may release what was taken in it, not before. */
@@ -298,7 +353,7 @@ static void release_all(struct caret__ydb_call *c)
     for (struct caret__ydb_database *d = caret__ydb_databases(); d != NULL; d = d->next)
         if (d->locks != NULL) {
             caret_unlock_all(d->locks);
-            d->taken = 0;
+            d->taken = d->spare = 0;
         }
 }
 
@@ -407,8 +462,10 @@ static int take_for_m(void *who, caret_session *s, const caret_node *const *node
     int rc = d->locks == NULL ? open_locks(d) : CARET_OK;
     if (rc == CARET_OK)
         rc = wait_in_slices(d->locks, nodes, n, timeout_ns, caret_lock_more);
-    if (rc == CARET_OK)
+    if (rc == CARET_OK) {
         d->taken += n;
+        d->spare = d->spare > n ? d->spare - n : 0;
+    }
     if (rc == CARET_OK && c->in != NULL && note_all(c, d, nodes, n) != YDB_OK)
         rc = CARET_E_NOMEM;
     caret__ydb_give(CARET__YDB_LOCKS);

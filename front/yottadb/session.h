@@ -57,6 +57,7 @@ struct caret__ydb_database {
     caret_db *db;
     caret_session *locks; /* lock.c */
     size_t taken; /* how many of them there are, each as often as it was taken; under CARET__YDB_LOCKS */
+    size_t spare; /* so many may be taken before one can have been taken 511 times; 0: not known */
 };
 
 /* A session of a thread. */

@@ -55,6 +55,27 @@ static void counts(void **state)
     assert_int_equal(give("a", NULL), YDB_OK); /* no error */
 }
 
+static void counts_to_511(void **state)
+{
+    char sub[8];
+
+    (void)state;
+    for (int i = 0; i < 600; i++) { /* many names do not matter */
+        snprintf(sub, sizeof sub, "%d", i);
+        assert_int_equal(take("b", sub, 0), YDB_OK);
+    }
+    for (int i = 0; i < 511; i++)
+        assert_int_equal(take("a", "x", 0), YDB_OK);
+    fails(take("a", "x", 0), LOCKINCR2HIGH,
+          "Attempt to increment a LOCK more than 511 times,%YDB-I-LOCKIS, \t\tResource name: ");
+    assert_int_equal(take("b", "1", 0), YDB_OK);
+    assert_int_equal(give("a", "x"), YDB_OK);
+    assert_int_equal(take("a", "x", 0), YDB_OK);
+    fails(take("a", "x", 0), LOCKINCR2HIGH, "(\"x\")");
+    assert_int_equal(mode->st ? ydb_lock_st(token, &errstr, 0, 0) : ydb_lock_s(0, 0), YDB_OK);
+    assert_int_equal(take("a", "x", 0), YDB_OK);
+}
+
 static void times_out(void **state)
 {
     struct holder h;
@@ -119,6 +140,7 @@ int main(void)
         EACH(excludes_above_and_below),
         EACH(knows_globals_from_locals),
         EACH(counts),
+        EACH(counts_to_511),
         EACH(times_out),
         EACH(waits_until_it_is_free),
         EACH(refuses_times_that_are_too_long),
