@@ -36,6 +36,7 @@
 #include <lua.h>
 
 #include "caret.h"
+#include "m/held.h"
 #include "m/transaction.h"
 
 #if LUA_VERSION_NUM < 502
@@ -107,6 +108,11 @@ struct caret__ldb {
     int batch;      /* commits do not wait for the disk: db:batch() */
     enum caret__pending pending;
     struct caret_m__tp tp; /* the transaction that runs */
+
+    /* If it is used through the module yottadb: locks that the transaction took, and how many there are, each as often
+     * as it was taken (lock.c). */
+    struct caret_m__held *held;
+    size_t taken;
 };
 
 enum {
@@ -249,6 +255,13 @@ const char *caret__push_shown_at(lua_State *L, int i, char quote);
  * the sentinel the transaction loop knows, the rest as an error object. */
 int caret__raise(lua_State *L, struct caret__ldb *d, int rc);
 int caret__raise_text(lua_State *L, struct caret__ldb *d, int rc, const char *message);
+
+/* For a transaction of such a database: a level is undone, is committed; all begins again.  For its end. */
+void caret__locks_undo(struct caret__ldb *d, unsigned level);
+void caret__locks_commit(struct caret__ldb *d, unsigned level);
+
+/* Give back a lock of such a database.  TPLOCK is raised for one that was taken before the level in progress. */
+int caret__locks_release(lua_State *L, struct caret__ldb *d, const caret_node *n);
 
 /* Raise an error of M's by its code; of a database that is used through the module yottadb. */
 int caret__raise_m(lua_State *L, int code, const char *text);

@@ -200,6 +200,7 @@ static int close_db(struct caret__ldb *d)
     caret__close_logs(d);
     caret__closes(d->s);
     caret_session_close(d->s);
+    caret_m__held_forget(&d->held);
     d->s = NULL;
     int rc = caret_close(d->db);
     d->db = NULL;

@@ -254,7 +254,7 @@ static int text_release(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
     caret__check_locks(L, n->db);
-    int rc = caret_unlock(n->db->s, &n->node);
+    int rc = caret__locks_release(L, n->db, &n->node);
     return rc != CARET_OK && rc != CARET_E_NOTLOCKED ? caret__raise(L, n->db, rc) : 0;
 }
 

@@ -180,6 +180,7 @@ static void back_out(struct run *r)
         caret_m__restore(d->tp.saved, r->level, &locals);
     d->tp.s = d->s; /* it may be closed */
     caret_m__tp_undo(&d->tp, r->level);
+    caret__locks_undo(d, r->level);
     leave(r);
 }
 
@@ -247,6 +248,7 @@ static int again(lua_State *L, struct run *r)
 
     if (rc != CARET_OK)
         return fail(L, r, rc);
+    caret_m__held_carry(r->d->held);
     r->d->pending = CARET__GO_ON;
     return 0;
 }
@@ -270,9 +272,15 @@ static int end(lua_State *L, struct run *r, int restart)
     int rc = CARET_OK;
 
     switch (caret_m__tp_end(&r->d->tp, r->level, restart, &rc)) {
-    case CARET_M__DONE: leave(r); return 1;
+    case CARET_M__DONE:
+        caret__locks_commit(r->d, r->level);
+        leave(r);
+        return 1;
     case CARET_M__AGAIN: return again(L, r);
-    case CARET_M__PASS_ON: leave(r); return caret__raise_pending(L, r->d, CARET__GO_RESTART);
+    case CARET_M__PASS_ON:
+        caret__locks_undo(r->d, r->level);
+        leave(r);
+        return caret__raise_pending(L, r->d, CARET__GO_RESTART);
     case CARET_M__LATE: return too_late(L, r);
     default: return fail(L, r, rc);
     }

@@ -89,7 +89,8 @@ static size_t release(struct caret_m__held **list, unsigned level, bool carried)
 
     while (*list != NULL)
         if (carried ? (*list)->carried : (*list)->level >= level) {
-            count += caret_unlock((*list)->locks, &(*list)->node) == CARET_OK;
+            caret_session *locks = (*list)->locks;
+            count += locks == NULL || caret_unlock(locks, &(*list)->node) == CARET_OK;
             drop(list);
         } else {
             list = &(*list)->next;

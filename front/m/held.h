@@ -10,7 +10,8 @@
  * session, and each thread's transaction runs in its own.  One home would need a call of caret.h that ties a session's
  * locks to a transaction of another.
  *
- * A list begins as NULL, and it and its sessions are guarded by the caller.
+ * The list is also for hosts whose transaction has its locks itself, to know which of them a level may release.  It
+ * begins as NULL; it and its sessions are guarded by the caller.
  */
 #ifndef CARET_M_HELD_H
 #define CARET_M_HELD_H
@@ -21,7 +22,7 @@
 
 struct caret_m__held {
     struct caret_m__held *next; /* the one taken before */
-    caret_session *locks;
+    caret_session *locks;       /* NULL: that of the transaction, whose engine releases what is undone */
     unsigned level;
     bool carried;
     caret_node node; /* as long as it has to be */

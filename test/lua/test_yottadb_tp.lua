@@ -261,6 +261,41 @@ function TestTp:test_lock_releases_all_and_takes_all_or_none()
     lu.assertTrue(free(2))
 end
 
+function TestTp:test_a_level_releases_what_it_took()
+    local TPLOCK = ydb.YDB_ERR_TPLOCK
+    ydb.lock_incr("^t", {1})
+    ydb.tp(function()
+        lu.assertEquals({code_of(ydb.lock_decr, "^t", 1), (code_of(ydb.lock))}, {TPLOCK, TPLOCK})
+        lu.assertEquals(code_of(ydb.lock, {{"^t", 2}}), TPLOCK)
+        lu.assertEquals({code_of(n[3].lock, n[3]), (code_of(n[1].release, n[1]))}, {TPLOCK, TPLOCK})
+        ydb.lock_incr("^t", {2})
+        ydb.tp(function()
+            lu.assertEquals(code_of(ydb.lock_decr, "^t", 2), TPLOCK)
+            ydb.lock_incr("^t", {3})
+            ydb.lock_decr("^t", 3)
+            ydb.lock_incr("^t", {4})
+        end)
+        ydb.lock_decr("^t", 4)
+        ydb.lock_decr("^t", 9) -- is not held
+        pcall(ydb.tp, function() n[5]:lock_incr() ydb.trollback() end)
+        ydb.lock_decr("^t", 5)
+    end)
+    lu.assertEquals({free(1), free(2), free(3), free(4)}, {false, false, true, true})
+    ydb.lock()
+    lu.assertTrue(free(1))
+    local runs = 0
+    ydb.tp(function()
+        runs = runs + 1
+        if runs == 1 then ydb.lock_incr("^t", {6}) end
+        ydb.lock_incr("^t", {7})
+        if runs == 1 then ydb.trestart() end
+        ydb.lock_decr("^t", {7})
+        ydb.lock {{"^t", 8}} -- nothing is of before
+    end)
+    lu.assertEquals({free(6), free(7), free(8)}, {true, true, false})
+    ydb.lock()
+end
+
 function TestTp:test_nodes_lock()
     n[1]:lock_incr()
     n[2]:lock()

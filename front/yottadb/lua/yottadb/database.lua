@@ -64,8 +64,9 @@ end
 --- Release the locks of all databases.
 function database.release_all()
     for _, db in pairs(opened) do
-        db:lock {}
+        if db ~= current then db:lock {} end -- refused before anything is released
     end
+    if current then current:lock {} end
 end
 
 return database

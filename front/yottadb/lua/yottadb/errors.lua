@@ -39,6 +39,7 @@ for name, f in pairs {
     NUMOFLOW = function() end,
     TPTOODEEP = function() end,
     TPTIMEOUT = function() end,
+    TPLOCK = function() end,
 } do
     fill[constants["YDB_ERR_" .. name]] = f
 end
