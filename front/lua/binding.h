@@ -110,9 +110,9 @@ struct caret__ldb {
     struct caret_m__tp tp; /* the transaction that runs */
 
     /* If it is used through the module yottadb: locks that the transaction took, and how many there are, each as often
-     * as it was taken (lock.c). */
+     * as it was taken (lock.c); so many may be taken before one can have been taken 511 times, 0: not known. */
     struct caret_m__held *held;
-    size_t taken;
+    size_t taken, spare;
 };
 
 enum {

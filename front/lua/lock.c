@@ -11,7 +11,9 @@
 #include "lua/interrupt.h"
 #include "m/error.h"
 
-#define LOCKS_MAX 64 /* of one call: the limit of caret_lock_all() */
+#define LOCKS_MAX    64  /* of one call: the limit of caret_lock_all() */
+#define MOST         511 /* times that lock_incr() of the module yottadb takes a name, as M has it */
+#define NAME_MAX_ZWR 8192
 
 /*
  * The session that may sleep for a lock now, in the thread that asked last; and whether it was interrupted.  A session
@@ -125,23 +127,57 @@ static int note_if(struct caret__ldb *d, int rc, const caret_node *const *nodes,
     return rc == CARET_OK && d->translated ? note(d, nodes, count) : rc;
 }
 
-/* Does this process hold it?  Asked before a refusal only: all locks are looked through. */
-static int is_held(const struct caret__ldb *d, const caret_node *n)
+struct counts {
+    uint32_t of_name, most;
+};
+
+/* How often this process has taken the name, "" if it can't be told, and the one that it has taken most.  All locks
+ * are looked through: it is asked before a refusal, and when one can have been taken MOST times. */
+static int count_locks(const struct caret__ldb *d, const caret_node *n, char name[NAME_MAX_ZWR],
+                       struct counts *counts)
 {
-    char name[4096];
     caret_lock_list *list;
     size_t len;
-    int found = 0;
 
-    if (caret_node_zwr(n, 0, name, sizeof name - 1, &len) != CARET_OK ||
+    *counts = (struct counts){0};
+    if (caret_node_zwr(n, 0, name, NAME_MAX_ZWR - 1, &len) != CARET_OK ||
         caret_locks_get(d->db, &list) != CARET_OK)
-        return 1;
+        return 0;
     name[len] = '\0';
-    for (size_t i = 0; i < list->count && !found; i++)
-        found = list->lock[i].pid == (uint64_t)getpid() && !list->lock[i].waits &&
-                strcmp(list->lock[i].name, name) == 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const caret_lock_info *lock = &list->lock[i];
+        if (lock->pid != (uint64_t)getpid() || lock->waits)
+            continue;
+        if (strcmp(lock->name, name) == 0)
+            counts->of_name = lock->count;
+        counts->most = lock->count > counts->most ? lock->count : counts->most;
+    }
     caret_locks_free(list);
-    return found;
+    return 1;
+}
+
+static int is_held(const struct caret__ldb *d, const caret_node *n)
+{
+    char name[NAME_MAX_ZWR];
+    struct counts counts;
+
+    return !count_locks(d, n, name, &counts) || counts.of_name != 0;
+}
+
+/* May the name be taken once more?  LOCKINCR2HIGH is raised. */
+static void check_count(lua_State *L, struct caret__ldb *d, const caret_node *n)
+{
+    char name[NAME_MAX_ZWR];
+    struct counts counts;
+
+    if (d->spare == 0 && d->taken < MOST) {
+        d->spare = MOST - d->taken;
+    } else if (d->spare == 0 && count_locks(d, n, name, &counts)) {
+        if (counts.of_name >= MOST)
+            caret__raise_m(L, CARET_M__E_LOCKINCR2HIGH, name);
+        d->spare = counts.most < MOST ? MOST - counts.most : 1;
+    }
+    d->spare -= d->spare != 0;
 }
 
 static size_t taken_before(const struct caret__ldb *d)
@@ -181,7 +217,7 @@ static int is_apart(lua_State *L, const struct caret__ldb *d, size_t count)
 static void none_is_taken(struct caret__ldb *d)
 {
     caret_m__held_forget(&d->held);
-    d->taken = 0;
+    d->taken = d->spare = 0;
 }
 
 /* ------------------------------------------------------------------- methods */
@@ -191,6 +227,8 @@ int caret__node_grab(lua_State *L)
     struct caret__lnode *n = caret__check_node(L, 1);
     uint64_t timeout = caret__timeout(L, 2);
     caret__check_locks(L, n->db);
+    if (n->db->translated)
+        check_count(L, n->db, &n->node);
     const caret_node *one = &n->node;
     int rc = caret_lock(may_sleep(n->db->s), one, timeout);
     return slept(L, n->db, note_if(n->db, rc, &one, 1));

@@ -296,6 +296,20 @@ function TestTp:test_a_level_releases_what_it_took()
     ydb.lock()
 end
 
+function TestTp:test_lock_incr_counts_to_511()
+    for i = 1, 600 do ydb.lock_incr("^t", {i}) end
+    for _ = 1, 510 do ydb.lock_incr("^t", {1, "x"}) end
+    n[1].x:lock_incr()
+    local code, text = code_of(ydb.lock_incr, "^t", {1, "x"})
+    lu.assertEquals(code, ydb.YDB_ERR_LOCKINCR2HIGH)
+    lu.assertStrContains(text, "more than 511 times,%YDB-I-LOCKIS, \t\tResource name: ^t(1,\"x\")")
+    ydb.lock_incr("^t", {2})
+    ydb.lock_decr("^t", {1, "x"})
+    ydb.lock_incr("^t", {1, "x"})
+    lu.assertEquals(code_of(n[1].x.lock_incr, n[1].x), ydb.YDB_ERR_LOCKINCR2HIGH)
+    ydb.lock()
+end
+
 function TestTp:test_nodes_lock()
     n[1]:lock_incr()
     n[2]:lock()

@@ -140,6 +140,9 @@ function errors.translate(code, text)
     if outcomes[code] then
         return errors.outcome(outcomes[code])
     end
+    if code == constants.YDB_ERR_LOCKINCR2HIGH then
+        return worded(code, errors.words(code, 511) .. ",%YDB-I-LOCKIS, \t\tResource name: " .. text)
+    end
     if code == constants.YDB_ERR_KEY2BIG then
         return worded(constants.YDB_ERR_GVSUBOFLOW, too_long(text:match "^the key of (%^?[%%%w]+)"))
     end
