@@ -349,7 +349,7 @@ local FIGURES = { -- page, its pattern; file, its pattern; how many units of the
     {"docs/guide/limits.md", "file | (%d+) GiB", "src/shm/layout.h", "CARET__MAX_PAGES +%((.-)%)",
         2 ^ 30 / 4096},
     {"docs/guide/limits.md", "outermost among them | (%d+) |", "include/caret.h", "CARET_MAX_NEST +(%w+)"},
-    {"docs/guide/limits.md", "`db:lock` | (%d+) |", "front/lua/lock.c", "LOCKS_MAX (%d+)"},
+    {"docs/guide/limits.md", "`db:lock` | (%d+) |", "front/lua/lock.c", "LOCKS_MAX +(%d+)"},
     {"docs/guide/limits.md", "open at once | (%d+);", "src/shm/layout.h", "CARET__MAX_PROCS +(%w+)"},
     {"docs/guide/limits.md", "([%d,]+) that wait for one", "src/shm/layout.h",
         "CARET__MAX_PROCS.*CARET__LOCK_WAITERS +(%w+)"},
