@@ -209,6 +209,7 @@ build = {
                 "front/lua/ffi.c",
                 "front/lua/iter.c",
                 "front/lua/lock.c",
+                "front/lua/lock_m.c",
                 "front/lua/m.c",
                 "front/lua/node.c",
                 "front/lua/options.c",

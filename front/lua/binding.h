@@ -110,7 +110,7 @@ struct caret__ldb {
     struct caret_m__tp tp; /* the transaction that runs */
 
     /* If it is used through the module yottadb: locks that the transaction took, and how many there are, each as often
-     * as it was taken (lock.c); so many may be taken before one can have been taken 511 times, 0: not known. */
+     * as it was taken (lock_m.c); so many may be taken before one can have been taken 511 times, 0: not known. */
     struct caret_m__held *held;
     size_t taken, spare;
 };
@@ -255,6 +255,16 @@ const char *caret__push_shown_at(lua_State *L, int i, char quote);
  * the sentinel the transaction loop knows, the rest as an error object. */
 int caret__raise(lua_State *L, struct caret__ldb *d, int rc);
 int caret__raise_text(lua_State *L, struct caret__ldb *d, int rc, const char *message);
+
+/* M's rules of locks, where the database is used through the module yottadb.  Before one is taken: LOCKINCR2HIGH is
+ * raised if it is held 511 times.  Afterwards, with what the engine said; returns that. */
+void caret__locks_may_take(lua_State *L, struct caret__ldb *d, const caret_node *n);
+int caret__locks_taken(struct caret__ldb *d, int rc, const caret_node *const *nodes, size_t count);
+
+/* Before all are released: TPLOCK is raised if some were taken before the level in progress.  Is there nothing to
+ * release, as another database's transaction runs?  What was taken before that is TPLOCK, too. */
+void caret__locks_release_all(lua_State *L, struct caret__ldb *d);
+int caret__locks_are_apart(lua_State *L, const struct caret__ldb *d);
 
 /* For a transaction of such a database: a level is undone, is committed; all begins again.  For its end. */
 void caret__locks_undo(struct caret__ldb *d, unsigned level);

@@ -4,16 +4,11 @@
  * What a program is meant to handle (timeout, deadlock, too many locks) is returned, not raised.
  */
 #include <stdatomic.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "lua/binding.h"
 #include "lua/interrupt.h"
-#include "m/error.h"
 
-#define LOCKS_MAX    64  /* of one call: the limit of caret_lock_all() */
-#define MOST         511 /* times that lock_incr() of the module yottadb takes a name, as M has it */
-#define NAME_MAX_ZWR 8192
+#define LOCKS_MAX 64 /* of one call: the limit of caret_lock_all() */
 
 /*
  * The session that may sleep for a lock now, in the thread that asked last; and whether it was interrupted.  A session
@@ -84,154 +79,15 @@ uint64_t caret__timeout(lua_State *L, int i)
     return t > 1e9 ? CARET_FOREVER : (uint64_t)(t * 1e9);
 }
 
-/* ---------------------------------------------------------------- M's rules
- *
- * In the module yottadb a level of a transaction can't release what was taken before it: TPLOCK.  The engine releases
- * what is undone; here stands what was taken in the transaction, and the number of all. */
-
-static unsigned level_of(const struct caret__ldb *d)
-{
-    return d->translated ? d->tp.level : 0;
-}
-
-void caret__locks_undo(struct caret__ldb *d, unsigned level)
-{
-    d->taken -= caret_m__held_undo(&d->held, level);
-}
-
-void caret__locks_commit(struct caret__ldb *d, unsigned level)
-{
-    d->taken -= caret_m__held_commit(&d->held, level);
-}
-
-/* These were taken. */
-static int note(struct caret__ldb *d, const caret_node *const *nodes, size_t count)
-{
-    unsigned level = level_of(d);
-
-    for (size_t i = 0; i < count; i++) {
-        if (level != 0 && caret_m__held_again(&d->held, NULL, level, nodes[i]))
-            continue;
-        struct caret_m__held *held = level != 0 ? caret_m__held_new(NULL, level, nodes[i]) : NULL;
-        if (level != 0 && held == NULL)
-            return CARET_E_NOMEM;
-        if (held != NULL)
-            caret_m__held_add(&d->held, held);
-        d->taken++;
-    }
-    return CARET_OK;
-}
-
-static int note_if(struct caret__ldb *d, int rc, const caret_node *const *nodes, size_t count)
-{
-    return rc == CARET_OK && d->translated ? note(d, nodes, count) : rc;
-}
-
-struct counts {
-    uint32_t of_name, most;
-};
-
-/* How often this process has taken the name, "" if it can't be told, and the one that it has taken most.  All locks
- * are looked through: it is asked before a refusal, and when one can have been taken MOST times. */
-static int count_locks(const struct caret__ldb *d, const caret_node *n, char name[NAME_MAX_ZWR],
-                       struct counts *counts)
-{
-    caret_lock_list *list;
-    size_t len;
-
-    *counts = (struct counts){0};
-    if (caret_node_zwr(n, 0, name, NAME_MAX_ZWR - 1, &len) != CARET_OK ||
-        caret_locks_get(d->db, &list) != CARET_OK)
-        return 0;
-    name[len] = '\0';
-    for (size_t i = 0; i < list->count; i++) {
-        const caret_lock_info *lock = &list->lock[i];
-        if (lock->pid != (uint64_t)getpid() || lock->waits)
-            continue;
-        if (strcmp(lock->name, name) == 0)
-            counts->of_name = lock->count;
-        counts->most = lock->count > counts->most ? lock->count : counts->most;
-    }
-    caret_locks_free(list);
-    return 1;
-}
-
-static int is_held(const struct caret__ldb *d, const caret_node *n)
-{
-    char name[NAME_MAX_ZWR];
-    struct counts counts;
-
-    return !count_locks(d, n, name, &counts) || counts.of_name != 0;
-}
-
-/* May the name be taken once more?  LOCKINCR2HIGH is raised. */
-static void check_count(lua_State *L, struct caret__ldb *d, const caret_node *n)
-{
-    char name[NAME_MAX_ZWR];
-    struct counts counts;
-
-    if (d->spare == 0 && d->taken < MOST) {
-        d->spare = MOST - d->taken;
-    } else if (d->spare == 0 && count_locks(d, n, name, &counts)) {
-        if (counts.of_name >= MOST)
-            caret__raise_m(L, CARET_M__E_LOCKINCR2HIGH, name);
-        d->spare = counts.most < MOST ? MOST - counts.most : 1;
-    }
-    d->spare -= d->spare != 0;
-}
-
-static size_t taken_before(const struct caret__ldb *d)
-{
-    size_t here = caret_m__held_count(d->held, NULL, level_of(d));
-
-    return level_of(d) != 0 && d->taken > here ? d->taken - here : 0;
-}
-
-int caret__locks_release(lua_State *L, struct caret__ldb *d, const caret_node *n)
-{
-    if (taken_before(d) != 0 && !caret_m__held_here(d->held, NULL, level_of(d), n) && is_held(d, n))
-        return caret__raise_m(L, CARET_M__E_TPLOCK, "");
-    caret_m__held_drop(&d->held, NULL, n);
-    int rc = caret_unlock(d->s, n);
-    d->taken -= rc == CARET_OK && d->taken != 0;
-    return rc;
-}
-
-/* All are about to be released. */
-static void check_before(lua_State *L, const struct caret__ldb *d)
-{
-    if (taken_before(d) != 0)
-        caret__raise_m(L, CARET_M__E_TPLOCK, "");
-}
-
-/* Are all of this one to be released while another one's transaction runs?  They were taken before that. */
-static int is_apart(lua_State *L, const struct caret__ldb *d, size_t count)
-{
-    if (count != 0 || !d->translated || d->barred == 0 || !caret__is_barred(d))
-        return 0;
-    if (d->taken != 0)
-        caret__raise_m(L, CARET_M__E_TPLOCK, "");
-    return 1;
-}
-
-static void none_is_taken(struct caret__ldb *d)
-{
-    caret_m__held_forget(&d->held);
-    d->taken = d->spare = 0;
-}
-
-/* ------------------------------------------------------------------- methods */
-
 int caret__node_grab(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
     uint64_t timeout = caret__timeout(L, 2);
     caret__check_locks(L, n->db);
-    if (n->db->translated)
-        check_count(L, n->db, &n->node);
+    caret__locks_may_take(L, n->db, &n->node);
     const caret_node *one = &n->node;
     int rc = caret_lock(may_sleep(n->db->s), one, timeout);
-    return slept(L, n->db, note_if(n->db, rc, &one, 1));
+    return slept(L, n->db, caret__locks_taken(n->db, rc, &one, 1));
 }
 
 int caret__node_release(lua_State *L)
@@ -320,14 +176,13 @@ int caret__db_lock(lua_State *L)
         return caret__misuse(L, "lock takes a list of nodes and tables, not a %s", caret__typename(L, 2));
     if (count > LOCKS_MAX)
         return caret__misuse(L, "%d locks at once; %d are possible", (int)count, LOCKS_MAX);
-    if (is_apart(L, d, count))
+    if (count == 0 && caret__locks_are_apart(L, d))
         return caret__results(L, d, CARET_OK);
     caret__check_locks(L, d); /* also to release all: a rollback would not take them again */
     caret_node_buf *room = count != 0 ? scratch(L) : NULL;
     for (size_t i = 0; i < count; i++)
         nodes[i] = item(L, d, room + i, (int)i + 1);
-    check_before(L, d);
-    none_is_taken(d);
+    caret__locks_release_all(L, d);
     int rc = caret_lock_all(may_sleep(d->s), nodes, count, timeout);
-    return slept(L, d, note_if(d, rc, nodes, count));
+    return slept(L, d, caret__locks_taken(d, rc, nodes, count));
 }
