@@ -345,8 +345,8 @@ static int64_t exponent_of(const char *s, size_t len, const struct parts *p)
     return negative ? -v : v;
 }
 
-/* Of a number that is zero, or so far beyond the range of floats that this tells: what it is as one.  Not each Lua reads
- * such exponents. */
+/* Of a number that is zero, or so far beyond the range of floats that this tells: what it is as one.  Not each Lua
+ * reads such exponents. */
 static int read_extreme(const char *s, size_t len, const struct parts *p, double *out)
 {
     size_t first = p->whole;

@@ -80,8 +80,9 @@ local function lines_of(text)
     return lines, known
 end
 
--- ZWRITE of aliases: ours tells each as *X=Y. There the nodes of Y are written again for an X without a value, and
--- an X that is undefined is left out after one that is not. Both texts without the nodes of such an X.
+-- ZWRITE of aliases: ours tells each as *X=Y. There the nodes of Y are written again for an X without a
+-- value, and an X that is undefined is left out after one that is not. Both texts without the nodes of such
+-- an X.
 local function without_aliases(theirs, ours)
     local x, in_x = lines_of(theirs)
     local y = lines_of(ours)

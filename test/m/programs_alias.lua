@@ -1,5 +1,5 @@
--- Commands that make, use and end aliases, for programs.lua: SET * between locals and nodes, KILL *, what a label
--- is passed by reference, what an extrinsic returns by QUIT *, NEW, MERGE and ZWRITE of them.
+-- Commands that make, use and end aliases, for programs.lua: SET * between locals and nodes, KILL *, what a
+-- label is passed by reference, what an extrinsic returns by QUIT *, NEW, MERGE and ZWRITE of them.
 --
 -- TRESTART of aliases, and variables that TSTART names, differ as docs/m.md has it: neither is among these.
 
@@ -37,7 +37,7 @@ return function(g)
             pick({ "", expr(1), "." .. name() }) .. ")")
     end
 
-    -- Never into a descendant, which is an error that leaves more behind there than here.
+    -- Never into a descendant, which is an error that leaves more there than here.
     local function merged()
         local into, from = any(), any()
         return "m " .. into .. "=" .. (into:sub(1, 1) == from:sub(1, 1) and "q" or from)
@@ -96,8 +96,10 @@ return function(g)
         end,
         -- A function that returns a variable.
         labels = function()
-            local given = pick({ "q *p", "q *a", "q *x(1)", "s *p=" .. name() .. " q *p", "n a s a=7 q *a", "q *" .. holder() })
-            return { ":lr" .. serial() .. "(p) " .. g.guard(), " " .. (chance(30) and "n " .. name() .. " " or "") .. given }
+            local given = pick({ "q *p", "q *a", "q *x(1)", "s *p=" .. name() .. " q *p",
+                "n a s a=7 q *a", "q *" .. holder() })
+            local before = chance(30) and "n " .. name() .. " " or ""
+            return { ":lr" .. serial() .. "(p) " .. g.guard(), " " .. before .. given }
         end,
     }
 end

@@ -258,12 +258,12 @@ function M.alias_place(k, node)
     return format("%s,%d%s", k:slot(node[2]), #subs, more(k, subs))
 end
 
--- The subscripts of the target come first. What the target's node was an alias of ends before what is a node on the
+-- The subscripts of the target come first. What the target's node was an alias of ends before a node on the
 -- right is taken, which may be the same one, but not before that is known to have a value.
 local function set_alias(k, arg)
-    local from, out, after = arg[3], {}, ""
+    local from, out, after, taken = arg[3], {}, ""
     local target = M.held(k, arg[2], out)
-    local place, taken = M.alias_place(k, target)
+    local place = M.alias_place(k, target)
     if type(from) == "string" then
         taken = format("%s(%s,0)", k:h("alias_container"), k:slot(from))
     elseif from[1] == "extrinsic" then

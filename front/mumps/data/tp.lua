@@ -144,8 +144,8 @@ local function wrong_quit(pos)
     return report.raise(e)
 end
 
--- What k returned: a value, and the position of the QUIT.  The frame of a TSTART ends: so must its level, which the end
--- of an $ETRAP's text rolls back.
+-- What k returned: a value, and the position of the QUIT.  The frame of a TSTART ends: so must its level,
+-- which the end of an $ETRAP's text rolls back.
 local function settle(level, first, second, ended)
     if first == NEXT then return second() end
     if T.level >= level and ended then

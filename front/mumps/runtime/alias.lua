@@ -28,7 +28,7 @@ function alias.valued(slot, n, ...)
     if n > 0 and A.peek[n](slot, ...) == nil then return A.get[n](slot, ...) end
 end
 
--- A node is no alias any more: its value is "".
+-- A node stops being an alias: its value is "".
 function alias.end_at(slot, n, subs)
     local a = n > 0 and array_of(slot, n, subs)
     local s = a and as_key(subs[n])
