@@ -47,7 +47,7 @@ local function ends_callers(d, top)
     local n, text = level.first_trap(d - 1)
     if n then
         unwind(top)
-        return {control = "goto", level = n, trap = text}
+        return errors.control{control = "goto", level = n, trap = text}
     end
 end
 
@@ -67,6 +67,7 @@ local function run_out(kind, d, top, ok, v, p)
             return nil, trapped
         elseif ok then
             trap.note_exit(d, trapped, left or ended)
+            if ended and level.abandon then level.abandon(d - 1) end -- transactions that the level began
             local out = ended and trap.ecode == "" and ends_callers(d, top)
             if out then
                 return nil, out
