@@ -10,6 +10,7 @@
 -- metamethods.  $MLUA_INIT is run in each state: code, or "@file".  The Lua is LuaJIT's, 5.1 with extensions.
 
 local C = require "mumps.host"
+local errors = require "mumps.runtime.error"
 local xcall = require "mumps.bridge.xcall"
 local new_state = require("mumps.bridge.state").new
 local str = require("mumps.values.number").str
@@ -125,7 +126,7 @@ end
 
 local function finish(output, ok, result)
     -- What M throws to leave its levels goes on.
-    if not ok and type(result) == "table" and result.control then error(result, 0) end
+    if not ok and errors.is_control(result) then error(result, 0) end
     if ok then
         tell(output, to_m(result))
         return 0
@@ -154,8 +155,8 @@ local function run(output, f, n, a, b, c, d, e, ...)
 end
 
 function mlua.functions.lua(n, code, output, handle, ...)
-    if n < 1 then return require("mumps.runtime.error").fail("ZCINPUTREQ") end
-    if n - 3 > MOST then return require("mumps.runtime.error").fail("ZCARGMSMTCH", n, MOST + 3) end
+    if n < 1 then return errors.fail("ZCINPUTREQ") end
+    if n - 3 > MOST then return errors.fail("ZCARGMSMTCH", n, MOST + 3) end
     local s, why = state_of(value(handle))
     if not s then return finish(output, false, why) end
     local f

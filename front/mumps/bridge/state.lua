@@ -92,11 +92,12 @@ end
 -- ---------------------------------------------------- what M has in common
 
 local L = require("mumps.runtime.level").L
+local errors = require "mumps.runtime.error"
 
 -- What M throws to leave its levels, as a transaction does that begins again, is for nobody in between.
 local function passed_on(ok, ...)
     local e = ...
-    if not ok and type(e) == "table" and rawget(e, "control") then error(e, 0) end
+    if not ok and errors.is_control(e) then error(e, 0) end
     return ok, ...
 end
 
@@ -106,19 +107,25 @@ local function add_catchers(E)
     function E.xpcall(f, handler, ...)
         if type(handler) ~= "function" then return xpcall(f, handler, ...) end
         return passed_on(xpcall(f, function(e)
-            if type(e) == "table" and rawget(e, "control") then return e end
+            if errors.is_control(e) then return e end
             return handler(e)
         end, ...))
     end
     function E.coroutine.resume(...) return passed_on(resume(...)) end
 end
 
--- A yield must not leave M: only a coroutine that was resumed at this level of M has what to yield to.
+-- Functions of yottadb's tp() that run.
+state.running = 0
+
+-- Where a coroutine goes on: both numbers only grow until it yields.
+local function place() return L.n + state.running end
+
+-- A yield must not leave M or a transaction: only a coroutine that was resumed there has what to yield to.
 local function add_coroutines(E)
     local c, resumed = E.coroutine, setmetatable({}, {__mode = "k"})
     local create, resume, running, yield = c.create, c.resume, c.running, c.yield
     function c.resume(co, ...)
-        if type(co) == "thread" then resumed[co] = L.n end
+        if type(co) == "thread" then resumed[co] = place() end
         return resume(co, ...)
     end
     local function passed(ok, ...)
@@ -131,7 +138,7 @@ local function add_coroutines(E)
     end
     function c.yield(...)
         local co = running()
-        if not co or resumed[co] ~= L.n then error("attempt to yield from outside a coroutine", 2) end
+        if not co or resumed[co] ~= place() then error("attempt to yield from outside a coroutine", 2) end
         return yield(...)
     end
 end

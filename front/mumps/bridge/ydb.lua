@@ -11,10 +11,12 @@
 local A = require "mumps.runtime.array"
 local G = require "mumps.data.globals"
 local R = require "mumps.data.ref"
+local errors = require "mumps.runtime.error"
 local lock = require "mumps.data.lock"
 local names = require "mumps.values.names"
 local number = require "mumps.values.number"
 local special = require "mumps.runtime.special"
+local state = require "mumps.bridge.state"
 local symbols = require "mumps.runtime.symbols"
 local tp = require "mumps.data.tp"
 local words = require "mumps.compiler.words"
@@ -48,7 +50,7 @@ local function to_m(v)
     return error(("string or number expected, got %s"):format(type(v)), 3)
 end
 
-local function refuse(...) return require("mumps.runtime.error").fail(...) end
+local refuse = errors.fail
 
 local function check_name(name)
     if not name:find "^%^?[%%%a]%w*$" then refuse("INVVARNAME", name) end
@@ -306,7 +308,7 @@ end
 
 -- The function failed: its transaction is undone, unless it begins again, or M leaves it.
 local function failed(own, e)
-    if not tp.is_restart(e) and not (type(e) == "table" and e.control) then tp.leave(own) end
+    if not errors.is_control(e) then tp.leave(own) end
     error(e, 0)
 end
 
@@ -322,8 +324,8 @@ local function slots_of(list)
     return slots
 end
 
--- Functions of tp() that run; what trollback() throws there, which a pcall in them passes on.
-local running, LEFT = 0, {control = "rollback"}
+-- What trollback() throws in functions of tp(), which a pcall in them passes on.
+local LEFT = errors.control{control = "rollback"}
 
 local function rolled_back()
     error(("YDB Error: %d: YDB_TP_ROLLBACK"):format(ydb.YDB_TP_ROLLBACK), 0)
@@ -342,9 +344,9 @@ function ydb.tp(...)
     if type(f) ~= "function" then misused(at, "tp", "function", f, 2) end
     local own = tp.own()
     tp.start(tp.open(slots_of(locals), true, id), function()
-        running = running + 1
+        state.running = state.running + 1
         results = told_by(pcall(f, unpack(list, at + 1, n)))
-        running = running - 1
+        state.running = state.running - 1
         if results[2] == LEFT then rolled_back() end
         if not results[1] then failed(own, results[2]) end
         end_by(results[2])
@@ -365,7 +367,7 @@ function ydb.trestart() tp.restart() end
 
 function ydb.trollback()
     tp.rollback(tp.level() - 1)
-    if running > 0 then error(LEFT, 0) end
+    if state.running > 0 then error(LEFT, 0) end
     rolled_back()
 end
 

@@ -13,7 +13,7 @@ local NULSUBSC = 103
 local MOST = "16777216" -- bytes of a value
 
 -- Thrown where a transaction is to begin again: the driver of transactions catches it.
-report.RESTART = {control = "restart"}
+report.RESTART = require("mumps.runtime.error").control{control = "restart"}
 
 local function errors() return require "mumps.runtime.error" end
 

@@ -65,7 +65,7 @@ local function base(f, top)
         e = attempt(e.fn, n, top)
     end
     if left and not e then
-        e = {control = "halt", code = 0}
+        e = errors.control{control = "halt", code = 0}
     end
     if e and e.control == "halt" then
         return true, e
@@ -119,9 +119,9 @@ local function quit_with(v, code)
         e.place, e.counts = level.place(), true -- for $ECODE, which other errors of the line are not
         return errors.rethrow(e)
     end
-    return errors.rethrow{control = "goto", level = n, fn = function()
+    return errors.rethrow(errors.control{control = "goto", level = n, fn = function()
         return v
-    end}
+    end})
 end
 
 -- A line that was entered; nested: within a program, where it is not a level of its own; "error": at one that

@@ -75,6 +75,17 @@ function M.rethrow(e)
     return error(e, 0)
 end
 
+local Control = {}
+
+-- A throw that is not an error: known by its metatable, as a table of a program in Lua may have such a field.
+function M.control(e)
+    return setmetatable(e, Control)
+end
+
+function M.is_control(e)
+    return type(e) == "table" and getmetatable(e) == Control
+end
+
 -- An error of a text that is run on its own, as $ZINTERRUPT's: told as `name`, it counts as what it is.
 -- Those of what the text has called, at levels above n, stay.
 function M.as_of_text(e, name, n)

@@ -685,7 +685,7 @@ end
 -- ---- ways out
 
 function M.halt(code)
-    return errors.rethrow{control = "halt", code = code and number.int(code) or 0}
+    return errors.rethrow(errors.control{control = "halt", code = code and number.int(code) or 0})
 end
 
 -- n as $ZLEVEL counts; f gives the function to go on with.
@@ -699,13 +699,13 @@ function M.zgoto(n, f)
         return fail(n < 0 and "ZGOTOLTZERO" or "ZGOTOTOOBIG")
     elseif f then
         local target = f()
-        return errors.rethrow{control = "goto", level = n - 1, fn = target, halt = n == 0}
+        return errors.rethrow(errors.control{control = "goto", level = n - 1, fn = target, halt = n == 0})
     elseif n == 0 then
         local in_etrap = require("mumps.runtime.trap").ztrap == ""
-        return errors.rethrow{control = "halt", code = 0, in_etrap = in_etrap, zgoto = true}
+        return errors.rethrow(errors.control{control = "halt", code = 0, in_etrap = in_etrap, zgoto = true})
     elseif n < now then
         local first, trap = level.first_trap(n - 1) -- what its trap called goes to that level: it ends
-        return errors.rethrow{control = "goto", level = first or n, trap = trap}
+        return errors.rethrow(errors.control{control = "goto", level = first or n, trap = trap})
     end
 end
 

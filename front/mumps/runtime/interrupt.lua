@@ -70,8 +70,9 @@ local function force_halt()
     local device = require "mumps.io.device"
     device.reset_to_principal()
     device.flush()
-    io.stderr:write(require("mumps.runtime.error").object("FORCEDHALT").text, "\n")
-    error({control = "halt", code = FORCED}, 0)
+    local errors = require "mumps.runtime.error"
+    io.stderr:write(errors.object("FORCEDHALT").text, "\n")
+    error(errors.control{control = "halt", code = FORCED}, 0)
 end
 
 -- What SIGALRM leads to; nil: not yet.
@@ -99,7 +100,7 @@ memory.tell_at(at)
 local function answer()
     if raised[1] == END then
         raised[0] = 0
-        error({control = "halt", ended = true}, 0)
+        error(require("mumps.runtime.error").control{control = "halt", ended = true}, 0)
     end
     local depth, caller = 3, debug.getinfo(3, "Sl")
     while caller and not caller.source:find "^=M%d" do

@@ -137,7 +137,7 @@ end
 local function line_below()
     for _, l in ipairs(level.live(2, L.n - 1)) do
         if l.code.kind == "routine" then
-            return {control = "goto", level = l.n, fn = line_again(l.code, l.line)}
+            return errors.control{control = "goto", level = l.n, fn = line_again(l.code, l.line)}
         end
     end
 end

@@ -49,7 +49,7 @@ local function run(action, name, code, line)
     if not at then return end
     local from = level.codes[at % 65536]
     if from.kind == "i" then at = line * 65536 + code.id end
-    return errors.rethrow { control = "goto", level = L.n, fn = function() return v, at end }
+    return errors.rethrow(errors.control{ control = "goto", level = L.n, fn = function() return v, at end })
 end
 
 -- The action is run; the plain one is a prompt.
@@ -184,7 +184,7 @@ function commands.ZSTEP(kind, action)
     trap.compile(action)
     step = { kind = kind or "OVER", level = L.n, action = action }
     update()
-    if trap.prompt == L.n then error({ control = "continue" }, 0) end
+    if trap.prompt == L.n then error(errors.control { control = "continue" }, 0) end
 end
 
 return debugger

@@ -114,7 +114,7 @@ local function prompt(nested)
         local text = read()
         interrupt.at_prompt(false)
         if not text then
-            result = { control = "halt", code = 0 }
+            result = errors.control { control = "halt", code = 0 }
             break
         end
         local ast = parse.line(text)
@@ -160,7 +160,7 @@ end
 
 -- Ctrl-C while a line runs: the same prompt, or the line's end; or as USE has said it.
 function direct.interrupted()
-    if stops then error({ control = "stop" }, 0) end
+    if stops then error(errors.control { control = "stop" }, 0) end
     if device.takes_control_c() then return end
     open_editor()
     local current = device.current()
@@ -170,7 +170,7 @@ function direct.interrupted()
 end
 
 function commands.ZCONTINUE()
-    if trap.prompt == L.n then error({ control = "continue" }, 0) end
+    if trap.prompt == L.n then error(errors.control { control = "continue" }, 0) end
 end
 
 -- An error without a trap: told, and a prompt where it was. ZCONTINUE tries its line again.

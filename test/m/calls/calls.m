@@ -46,6 +46,8 @@ lua ; the package mlua
  do run("local n=0 ydb.tp(function() n=n+1 if n<3 then coroutine.resume(coroutine.create(ydb.trestart)) end end) return n")
  do run("local _,e=pcall(ydb.tp,function() ydb.set('^x',7,1) pcall(ydb.trollback) ydb.set('^x',7,2) end) return e..ydb.data('^x',7)")
  do run("ydb.tp(function() pcall(ydb.tp,ydb.trollback) ydb.set('^x',7,3) end) return ydb.get('^x',7)..tostring(pcall(ydb.trollback))")
+ do run("return tostring(pcall(error,{control='goto'}))") do run("error{control='goto',level=1}")
+ do run("local co=coroutine.wrap(function() ydb.tp(coroutine.yield) end) return tostring(pcall(co))..tostring(pcall(ydb.trollback))")
  do run("return tostring(pcall(error,5))..select('#',pcall(unpack,{1,2,3}))..select(2,xpcall(error,type,5))")
  do run("ydb.set('^x(',1)") do run("ydb.tp({'^x'},function() end)") do run("return ydb.get('$tl')")
  do run("ydb.lock(5)") do run("ydb.lock{5}") do run("ydb.node('^t'):settree(5)") do run("ydb.node('^t'):settree{a={true}}")
