@@ -31,6 +31,10 @@ printf 'ends write "before",! write $&mlua.lua("os.exit(3)")\n' >ends.m
 keep "$m" -run ends
 [ $? = 3 ] && [ "$(cat "$dir/out")" = before ]
 note $? "what M wrote is written when Lua ends the program"
+printf 'full new o write "lost",$&mlua.lua("os.exit(3)",.o) halt\n' >full.m
+"$m" -run full >/dev/full 2>"$dir/err"
+[ $? = 3 ]
+note $? "Lua ends the program also where what M wrote can't be written"
 
 cp "$from/tables.list" "$dir/"
 keep "$m" -run tables
