@@ -157,7 +157,7 @@ local function add_guards(E)
     end
     local exit = E.os.exit
     function E.os.exit(...)
-        pcall(require("mumps.io.device").flush) -- a device that is full is no reason to go on
+        pcall(require("mumps.io.device").flush) -- it ends, full though the device may be
         exit(...)
     end
 end

@@ -141,3 +141,6 @@ there set ^there=$zlevel
 abcdefghijklmnopqrstuvwxyz12345() quit "of 31 bytes"
 echo(v) quit $get(v)
 gbldir() quit $zgbldir
+trapped() do traps quit $tlevel
+traps new $etrap set $etrap="set $ecode=""""" tstart  set ^traps=1,x=1/0 tcommit
+ quit

@@ -87,3 +87,10 @@ local path = os.getenv "CARET_DB" .. "-other"
 local other = caret.open(path)
 show(other:ci "$$gbldir^calls" == path)
 show(select(2, pcall(other.snapshot, other, function() other:ci "put^calls" end)):sub(-#path) == path)
+
+-- What a level began is rolled back where its trap ends; the transaction of the caller goes on.
+local on = db:transaction(function()
+    db.node("^on").__ = 1
+    return db:ci "$$trapped^calls"
+end)
+show(on(), db:get "^on", db:get "^traps")
