@@ -4,12 +4,43 @@
  *
  * caret.h's functions know one session.  Lua's locals have one of their own, which all databases of the state share,
  * and each database has another.  So what goes from one session to another is left to Lua, which does it node by node.
+ * Two objects of one file have two sessions over one tree: a node that is above or below the other is so there, too.
  */
+#include <string.h>
+
 #include "lua/binding.h"
 
 typedef int change(caret_session *s, const caret_node *to, const caret_node *from);
 
-/* The change of two nodes: true, or false if they are of two sessions. */
+/* Each database in memory has the same path, and is another one. */
+static int same_file(const struct caret__ldb *a, const struct caret__ldb *b)
+{
+    const char *path = caret_path(a->db);
+
+    return strcmp(path, caret_path(b->db)) == 0 && strcmp(path, ":memory:") != 0;
+}
+
+static int is_above(const caret_node *n, const caret_node *deeper)
+{
+    caret_node_buf above;
+
+    return caret_node_depth(n) < caret_node_depth(deeper) &&
+           caret_node_copy(&above.node, sizeof above, deeper) == CARET_OK &&
+           caret_node_cut(&above.node, caret_node_depth(n)) == CARET_OK && caret_node_equal(&above.node, n);
+}
+
+/* Is it for one session?  So is what can't be done, and a node that is moved to itself: as the copy comes before the
+ * kill, that would be killed. */
+static int is_one(const struct caret__lnode *to, const struct caret__lnode *from, int takes_away)
+{
+    if (caret__lnode_session(to) == caret__lnode_session(from))
+        return 1;
+    return same_file(to->db, from->db) &&
+           (is_above(&to->node, &from->node) || is_above(&from->node, &to->node) ||
+            (takes_away && caret_node_equal(&to->node, &from->node)));
+}
+
+/* The change of two nodes: true, or false if it is not for one session. */
 static int changed(lua_State *L, change *f, int takes_away)
 {
     struct caret__lnode *to = caret__check_node(L, 1), *from = caret__check_node(L, 2);
@@ -18,8 +49,9 @@ static int changed(lua_State *L, change *f, int takes_away)
     caret__check_change(L, to->db, s);
     if (takes_away)
         caret__check_change(L, from->db, other);
-    lua_pushboolean(L, s == other);
-    if (s != other)
+    int one = is_one(to, from, takes_away);
+    lua_pushboolean(L, one);
+    if (!one)
         return 1;
     int rc = f(s, &to->node, &from->node);
     return rc == CARET_OK ? 1 : caret__raise(L, to->db, rc);

@@ -55,6 +55,31 @@ function TestSecond:test_all_of_it_can_be_read()
     lu.assertEquals({n.a.__, n.b.__}, {"1", "1"})
 end
 
+-- A copy comes before the kill of a move, which would take the copy, too.
+function TestSecond:test_nodes_of_one_file_that_overlap_are_left_alone()
+    n:settree {a = {__ = 1, a = {__ = 2, a = 3}}}
+    local before, to = n:gettree(), again.node("^t")
+    for _, name in ipairs {"merge", "copy_to", "move_to"} do
+        lu.assertErrorMsgContains("is below", n.a[name], n.a, to.a.a)
+        lu.assertErrorMsgContains("is below", n.a.a[name], n.a.a, to.a)
+        lu.assertEquals(n:gettree(), before)
+    end
+    lu.assertEquals(n.a:move_to(to.a), to.a)
+    lu.assertEquals(n:gettree(), before)
+    n.a.a:move_to(to.b)
+    lu.assertEquals(n:gettree(), {a = "1", b = {__ = "2", a = "3"}})
+end
+
+function TestSecond:test_databases_in_memory_do_not_overlap()
+    local one, two = assert(caret.open ":memory:"), assert(caret.open ":memory:")
+    one.node("^t"):settree {a = {b = 1}}
+    one.node("^t", "a"):move_to(two.node("^t"))
+    lu.assertEquals(two.node("^t"):gettree(), {b = "1"})
+    lu.assertFalse(one.node("^t"):exists())
+    two:close()
+    one:close()
+end
+
 -- A node of another one has the same address, and is a mistake.
 function TestSecond:test_a_node_of_another_database_is_misuse()
     local s = second.node("^s")

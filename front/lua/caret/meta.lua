@@ -593,8 +593,8 @@ function Node:delete() end
 
 ---Set each value at `from` and below it here and below this node; what else is here stays. One atomic change, at the
 ---speed of the engine. `from` may be a local variable, or of another database, which takes a walk; that is one
----transaction of this node's database. Raises INVALID if one is below the other, KEY2BIG or MAXSUBS if
----a node can't be here, TXN_TOO_BIG.
+---transaction of this node's database. Raises INVALID if one is below the other (also of two objects of
+---one file), KEY2BIG or MAXSUBS if a node can't be here, TXN_TOO_BIG.
 ---@param from caret.Node
 ---@return caret.Node node the node itself
 function Node:merge(from) end
