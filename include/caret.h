@@ -915,8 +915,10 @@ CARET_API int caret_first_var(caret_session *s, caret_node *n, size_t bytes, int
 /* ------------------------------------------------------------ transactions */
 
 enum {
-    CARET_TXN_BATCH = 1,    /* do not wait for the disk at commit, whatever the mode */
-    CARET_TXN_SYNC = 2,     /* wait for the disk at commit, whatever the mode; BATCH wins */
+    CARET_TXN_BATCH =
+        1, /* do not wait for the disk at commit, whatever the mode; of the outermost one only */
+    CARET_TXN_SYNC =
+        2, /* wait for the disk at commit, whatever the mode; BATCH wins; of the outermost one only */
     CARET_TXN_SNAPSHOT = 4, /* read only, on a snapshot; see below */
     CARET_TXN_ALONE = 8     /* undisturbed from the first run on; see caret_begin */
 };

@@ -383,7 +383,7 @@ function Database:variables(locals) end
 ---print(transfer("ann", "bob", 7))          --> done
 ---print(transfer("ann", "bob", 7))          --> nil ROLLBACK: the transaction was rolled back ROLLBACK
 ---```
----@param ... "BATCH"|"SYNC"|"ALONE"|string[]|function an optional id: "BATCH" (or "BA"), do not wait for the disk at commit; "SYNC": wait for it; each in any mode; "ALONE": changes by others wait from the first run on, for a second at most, so that it is seldom run again. Then an optional list of local variables that a restart or rollback puts back, {"*"} for all. Then the function
+---@param ... "BATCH"|"SYNC"|"ALONE"|string[]|function an optional id: "BATCH" (or "BA"), do not wait for the disk at commit; "SYNC": wait for it; each in any mode, and neither counts in an inner transaction; "ALONE": changes by others wait from the first run on, for a second at most, so that it is seldom run again. Then an optional list of local variables that a restart or rollback puts back, {"*"} for all. Then the function
 ---@return function run raises TXN_TOO_BIG, READONLY, and, if waiting for the disk failed, IO or DISKFULL: it is committed then but may be lost with the power
 function Database:transaction(...) end
 
