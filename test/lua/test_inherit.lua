@@ -162,6 +162,23 @@ function TestInherit:test_overriding_after_nodes_were_made()
     lu.assertEquals({c.a.__, c.a:get()}, {"v", "v"})
 end
 
+-- A node that was asked for a child has changed to a metatable of its own kind.
+function TestInherit:test_a_node_with_children_heeds_what_is_overridden_later()
+    local new, class, super = caret.inherit(db.node)
+    function class:get(...) return super.get(self, ...) end
+    local c = new("^t")
+    c.__ = 1
+    lu.assertNil(c.x.__)
+    function class:set(v) return super.set(self, v * 10) end
+    function class:incr(by) return super.incr(self, by * 100) end
+    local _ = c + 1
+    lu.assertEquals(c.__, "101")
+    _ = c - 1
+    lu.assertEquals(c.__, "1")
+    c.__ = 2
+    lu.assertEquals({c.__, c.x.__}, {"20"})
+end
+
 function TestInherit:test_any_method_can_be_overridden()
     local new, class, super = caret.inherit(db.node)
     function class:incr(by) return super.incr(self, (by or 1) * 10) end

@@ -167,9 +167,9 @@ local function hook(record, mt)
         mt.__newindex = writer(record.own.set, mt[core.NEWINDEX])
     end
     if record.overridden.get and not wanted(record, "__index") then
-        local parent = {} -- nodes that are asked for children change to this one
+        local parent = mt[core.PARENT] or {} -- nodes that are asked for children change to this one, and stay
         for key, value in pairs(mt) do parent[key] = value end
-        parent.__index = mt[core.INDEX]
+        parent.__index, parent[core.PARENT] = mt[core.INDEX], nil
         mt[core.PARENT] = parent
         mt.__index = reader(record.own.get, mt[core.INDEX])
     end
