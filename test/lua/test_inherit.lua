@@ -179,6 +179,23 @@ function TestInherit:test_a_node_with_children_heeds_what_is_overridden_later()
     lu.assertEquals({c.__, c.x.__}, {"20"})
 end
 
+-- A node that remembers children by name has a metatable of its own.
+function TestInherit:test_a_node_that_remembers_heeds_what_is_overridden_later()
+    for _, first in ipairs {"none", "get", "set", "incr"} do
+        local new, class, super = caret.inherit(db.node)
+        if first ~= "none" then class[first] = function(at, ...) return super[first](at, ...) end end
+        local c = new("^t")
+        c.__ = 1
+        lu.assertEquals({c.y.__, c.z.__, c.y.__, c.z.__, c.y.__}, {})
+        function class:incr(by) return super.incr(self, by * 100) end
+        local _ = c + 1
+        lu.assertEquals({first, c.__}, {first, "101"})
+        _ = c - 1
+        lu.assertEquals({first, c.__}, {first, "1"})
+        lu.assertErrorMsgContains("a number, or its text", function() return c + {} end)
+    end
+end
+
 function TestInherit:test_any_method_can_be_overridden()
     local new, class, super = caret.inherit(db.node)
     function class:incr(by) return super.incr(self, (by or 1) * 10) end

@@ -142,27 +142,25 @@ local function negative(by)
     return by:find "^%-" and by:sub(2) or "-" .. by:gsub("^%+", "")
 end
 
--- node + 5, or node - 5, where `own` overrides incr.
-local function adder(overriding, plain, sign)
+-- node + 5, or node - 5: by the incr of the class, as it is then.  Some nodes have a metatable of their own,
+-- a copy of the class's.
+local function adder(own, plain, sign)
     return function(node, by)
-        if type(by) ~= "number" and type(by) ~= "string" then return plain(node, by) end -- raises
-        overriding(node, sign < 0 and negative(by) or by)
+        local incr, usable = own.incr, type(by) == "number" or type(by) == "string" -- else plain raises
+        if incr == methods.incr or not usable then return plain(node, by) end
+        incr(node, sign < 0 and negative(by) or by)
         return node
     end
 end
 
-local function hook_incr(record, mt)
+local function add_adders(record, mt)
     for event, sign in pairs {__add = 1, __sub = -1} do
-        if not wanted(record, event) then
-            mt[event] = adder(record.own.incr, mt[event], sign)
-            if mt[core.PARENT] then mt[core.PARENT][event] = mt[event] end
-        end
+        if not wanted(record, event) then mt[event] = adder(record.own, mt[event], sign) end
     end
 end
 
--- Give a metatable its reader and writer, and what adds.
+-- Give a metatable its reader and writer.
 local function hook(record, mt)
-    if record.overridden.incr then hook_incr(record, mt) end
     if record.overridden.set and not wanted(record, "__newindex") then
         mt.__newindex = writer(record.own.set, mt[core.NEWINDEX])
     end
@@ -183,7 +181,7 @@ local function overridden(record, name)
     end
     for mt in pairs(record.made) do
         core.changed(mt, "__" .. tostring(name), number, method)
-        if name == "get" or name == "set" or name == "incr" then hook(record, mt) end
+        if name == "get" or name == "set" then hook(record, mt) end
     end
     for sub in pairs(record.subs) do
         overridden(sub, name)
@@ -198,6 +196,7 @@ local function node_metatable(record, db)
     mt.__pairs = function(node) return own.pairs(node) end
     for event, advise in pairs(advice) do mt[event] = advise end
     add_wanted(record, mt)
+    if record.parent then add_adders(record, mt) end
     hook(record, mt)
     record.made[mt] = true
     return mt
