@@ -5,13 +5,9 @@
  * LOCKINCR2HIGH.  The engine releases what is undone; here stands what was taken in the transaction (m/held.h), and the
  * number of all.  Of other databases nothing is noted.
  */
-#include <string.h>
-#include <unistd.h>
-
 #include "lua/binding.h"
 #include "m/error.h"
 
-#define MOST         511
 #define NAME_MAX_ZWR 8192
 
 static unsigned level_of(const struct caret__ldb *d)
@@ -52,62 +48,17 @@ int caret__locks_taken(struct caret__ldb *d, int rc, const caret_node *const *no
     return rc == CARET_OK && d->translated ? note(d, nodes, count) : rc;
 }
 
-struct counts {
-    uint32_t of_name, most;
-};
-
-/* How often this process has taken the name, "" if it can't be told, and the one that it has taken most.  All locks
- * are looked through: it is asked before a refusal, and when one can have been taken MOST times. */
-static int count_locks(const struct caret__ldb *d, const caret_node *n, char name[NAME_MAX_ZWR],
-                       struct counts *counts)
-{
-    caret_lock_list *list;
-    size_t len;
-
-    *counts = (struct counts){0};
-    if (caret_node_zwr(n, 0, name, NAME_MAX_ZWR - 1, &len) != CARET_OK ||
-        caret_locks_get(d->db, &list) != CARET_OK)
-        return 0;
-    name[len] = '\0';
-    for (size_t i = 0; i < list->count; i++) {
-        const caret_lock_info *lock = &list->lock[i];
-        if (lock->pid != (uint64_t)getpid() || lock->waits)
-            continue;
-        if (strcmp(lock->name, name) == 0)
-            counts->of_name = lock->count;
-        counts->most = lock->count > counts->most ? lock->count : counts->most;
-    }
-    caret_locks_free(list);
-    return 1;
-}
-
-static int is_held(const struct caret__ldb *d, const caret_node *n)
-{
-    char name[NAME_MAX_ZWR];
-    struct counts counts;
-
-    return !count_locks(d, n, name, &counts) || counts.of_name != 0;
-}
-
-static void check_count(lua_State *L, struct caret__ldb *d, const caret_node *n)
-{
-    char name[NAME_MAX_ZWR];
-    struct counts counts;
-
-    if (d->spare == 0 && d->taken < MOST) {
-        d->spare = MOST - d->taken;
-    } else if (d->spare == 0 && count_locks(d, n, name, &counts)) {
-        if (counts.of_name >= MOST)
-            caret__raise_m(L, CARET_M__E_LOCKINCR2HIGH, name);
-        d->spare = counts.most < MOST ? MOST - counts.most : 1;
-    }
-    d->spare -= d->spare != 0;
-}
-
 void caret__locks_may_take(lua_State *L, struct caret__ldb *d, const caret_node *n)
 {
-    if (d->translated)
-        check_count(L, d, n);
+    char name[NAME_MAX_ZWR];
+    size_t len = 0;
+
+    if (!d->translated || caret_m__may_lock(d->db, n, d->taken, &d->spare))
+        return;
+    if (caret_node_zwr(n, 0, name, sizeof name - 1, &len) != CARET_OK)
+        len = 0;
+    name[len] = '\0';
+    caret__raise_m(L, CARET_M__E_LOCKINCR2HIGH, name);
 }
 
 static size_t taken_before(const struct caret__ldb *d)
@@ -119,7 +70,8 @@ static size_t taken_before(const struct caret__ldb *d)
 
 int caret__locks_release(lua_State *L, struct caret__ldb *d, const caret_node *n)
 {
-    if (taken_before(d) != 0 && !caret_m__held_here(d->held, NULL, level_of(d), n) && is_held(d, n))
+    if (taken_before(d) != 0 && !caret_m__held_here(d->held, NULL, level_of(d), n) &&
+        caret_m__is_locked(d->db, n))
         return caret__raise_m(L, CARET_M__E_TPLOCK, "");
     caret_m__held_drop(&d->held, NULL, n);
     int rc = caret_unlock(d->s, n);

@@ -4,6 +4,10 @@
 #include "m/held.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NAME_MAX_ZWR 8192
 
 struct caret_m__held *caret_m__held_new(caret_session *locks, unsigned level, const caret_node *n)
 {
@@ -129,4 +133,57 @@ void caret_m__held_forget(struct caret_m__held **list)
 {
     while (*list != NULL)
         drop(list);
+}
+
+/* ------------------------------------------------------------------- counts */
+
+struct counts {
+    uint32_t of_name, most;
+};
+
+/* How often this process has taken the name, and the one that it has taken most.  false: it can't be told. */
+static bool count_locks(caret_db *db, const caret_node *n, struct counts *counts)
+{
+    char name[NAME_MAX_ZWR];
+    caret_lock_list *list;
+    size_t len;
+
+    *counts = (struct counts){0};
+    if (caret_node_zwr(n, 0, name, sizeof name - 1, &len) != CARET_OK ||
+        caret_locks_get(db, &list) != CARET_OK)
+        return false;
+    name[len] = '\0';
+    for (size_t i = 0; i < list->count; i++) {
+        const caret_lock_info *lock = &list->lock[i];
+        if (lock->pid != (uint64_t)getpid() || lock->waits)
+            continue;
+        if (strcmp(lock->name, name) == 0)
+            counts->of_name = lock->count;
+        counts->most = lock->count > counts->most ? lock->count : counts->most;
+    }
+    caret_locks_free(list);
+    return true;
+}
+
+bool caret_m__is_locked(caret_db *db, const caret_node *n)
+{
+    struct counts counts;
+
+    return !count_locks(db, n, &counts) || counts.of_name != 0;
+}
+
+bool caret_m__may_lock(caret_db *db, const caret_node *n, size_t taken, size_t *spare)
+{
+    const size_t most = CARET_M__LOCKS_MOST;
+    struct counts counts;
+
+    if (*spare == 0 && taken < most) {
+        *spare = most - taken;
+    } else if (*spare == 0 && count_locks(db, n, &counts)) {
+        if (counts.of_name >= most)
+            return false;
+        *spare = counts.most < most ? most - counts.most : 1;
+    }
+    *spare -= *spare != 0;
+    return true;
 }

@@ -51,4 +51,16 @@ size_t caret_m__held_commit(struct caret_m__held **list, unsigned level);
 void caret_m__held_carry(struct caret_m__held *list);
 void caret_m__held_forget(struct caret_m__held **list);
 
+/* A name is taken so many times at most: LOCKINCR2HIGH. */
+#define CARET_M__LOCKS_MOST 511
+
+/* Does this process hold a lock of that name, or can't that be told?  All locks are looked through: to be asked before
+ * a refusal. */
+bool caret_m__is_locked(caret_db *db, const caret_node *n);
+
+/* May the name be taken once more?  taken: how many there are, each as often as it was taken.  *spare: so many may be
+ * taken before one can have been taken CARET_M__LOCKS_MOST times, 0: not known; it counts down, so that all locks are
+ * looked through only then. */
+bool caret_m__may_lock(caret_db *db, const caret_node *n, size_t taken, size_t *spare);
+
 #endif

@@ -10,9 +10,6 @@
  * In a transaction m/held.h says which of them are kept and released; the list is under the same mutex.  What was taken
  * before the level that is in progress can't be released in it: TPLOCK.  Each database counts what is taken, so that
  * a list of locks need not look for such.
- *
- * How often a name was taken the engine knows, but to ask it is to look through all locks.  That is needed only when
- * there can be a name that was taken MOST times: `spare` counts down to that.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -29,7 +26,6 @@
 #define SLICE_NS    UINT64_C(20000000)
 #define PAUSE_NS    50000
 #define LONGEST_SUB 255 /* bytes, as M has it for locks */
-#define MOST        511 /* times that ydb_lock_incr_s takes a name, as M has it */
 static_assert(CARET__YDB_RAW <= LONGEST_SUB && CARET__YDB_LAST <= LONGEST_SUB, "what a path has is short");
 
 /* ---------------------------------------------------------------- transactions */
@@ -228,34 +224,6 @@ static inline int path_check(struct caret__ydb_call *c, const struct caret__ydb_
     return lock_check(c, c->v, c->n, c->subs, status);
 }
 
-struct counts {
-    uint32_t of_name, most;
-};
-
-/* How often the process has taken the name, and the one that it has taken most.  false: it can't be told. */
-static bool count_locks(struct caret__ydb_database *d, const caret_node *n, struct counts *counts)
-{
-    char name[YDB_MAX_ERRORMSG];
-    caret_lock_list *list;
-    size_t len;
-
-    *counts = (struct counts){0};
-    if (caret_node_zwr(n, 0, name, sizeof name - 1, &len) != CARET_OK ||
-        caret_locks_get(d->db, &list) != CARET_OK)
-        return false;
-    name[len] = '\0';
-    for (size_t i = 0; i < list->count; i++) {
-        const caret_lock_info *lock = &list->lock[i];
-        if (lock->pid != (uint64_t)getpid() || lock->waits)
-            continue;
-        if (strcmp(lock->name, name) == 0)
-            counts->of_name = lock->count;
-        counts->most = lock->count > counts->most ? lock->count : counts->most;
-    }
-    caret_locks_free(list);
-    return true;
-}
-
 static int too_often(struct caret__ydb_call *c, const caret_node *n)
 {
     struct caret__ydb_digits most;
@@ -263,27 +231,11 @@ static int too_often(struct caret__ydb_call *c, const caret_node *n)
     size_t len;
 
     caret_m__fill(text, sizeof text, YDB_ERR_LOCKINCR2HIGH,
-                  (const char *const[]){caret__ydb_digits(&most, MOST), NULL});
+                  (const char *const[]){caret__ydb_digits(&most, CARET_M__LOCKS_MOST), NULL});
     if (caret_node_zwr(n, caret_m__utf8(), name, sizeof name, &len) != CARET_OK)
         len = 0;
     return caret__ydb_fail(c, YDB_ERR_LOCKINCR2HIGH, "%s,%%YDB-I-LOCKIS, \t\tResource name: %.*s", text,
                            (int)len, name);
-}
-
-/* May the name be taken once more? */
-static int may_count(struct caret__ydb_call *c, struct caret__ydb_database *d, const caret_node *n)
-{
-    struct counts counts;
-
-    if (d->spare == 0 && d->taken < MOST) {
-        d->spare = MOST - d->taken;
-    } else if (d->spare == 0 && count_locks(d, n, &counts)) {
-        if (counts.of_name >= MOST)
-            return too_often(c, n);
-        d->spare = counts.most < MOST ? MOST - counts.most : 1;
-    }
-    d->spare -= d->spare != 0;
-    return YDB_OK;
 }
 
 static int lock_incr(struct caret__ydb_call *c, unsigned long long ns, const ydb_buffer_t *v, int n,
@@ -302,23 +254,16 @@ static int lock_incr(struct caret__ydb_call *c, unsigned long long ns, const ydb
         status = enter(c, &d);
     if (status != YDB_OK)
         return status;
-    status = may_count(c, d, &path->node.node);
+    bool may = caret_m__may_lock(d->db, &path->node.node, d->taken, &d->spare);
+    status = may ? YDB_OK : too_often(c, &path->node.node);
     return leave(status == YDB_OK ? take(c, d, &path->node.node, ns) : status);
-}
-
-/* Does the process hold it?  Asked before a refusal only: all locks are looked through. */
-static bool is_held(struct caret__ydb_database *d, const caret_node *n)
-{
-    struct counts counts;
-
-    return !count_locks(d, n, &counts) || counts.of_name != 0;
 }
 
 /* A level may release what was taken in it, not before. */
 static bool is_of_before(struct caret__ydb_call *c, struct caret__ydb_database *d, const caret_node *n)
 {
     return c->in != NULL && !caret_m__held_here(c->in->tp.held, d->locks, c->in->tp.m.level, n) &&
-           is_held(d, n);
+           caret_m__is_locked(d->db, n);
 }
 
 static int lock_decr(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs)
