@@ -208,6 +208,13 @@ return function(core)
 
     local function locate(node) return locate_in(scratch, node) end
 
+    -- Before each call that leaves a number in box[0].  LuaJIT takes a number from C memory when it is used,
+    -- not when it is read; only a store between keeps it from that, a call of C does not.  Without this one
+    -- a:number() < b:number() compares b's number with itself.
+    local function empty()
+        box[0] = 0
+    end
+
     -- ------------------------------------------------------------------ data
 
     local methods = setmetatable({}, {__index = classic})
@@ -225,6 +232,7 @@ return function(core)
     methods.get = get
 
     function methods.number(node, default)
+        empty()
         local got = c_number(box, locate(node))
         local number = box[0]
         if got == NUMBER then return number end
@@ -265,6 +273,7 @@ return function(core)
             if select("#", ...) > 0 then return classic.incr(node, ...) end
             by = 1
         end
+        empty()
         local rc = c_incr(by, box, locate(node))
         local sum = box[0]
         if rc == 0 then return sum end
@@ -309,6 +318,7 @@ return function(core)
 
     -- The cursor's own subscript.
     local function last(at)
+        empty()
         local len = c_last(at, text, box)
         local number, count = box[0], box[1]
         if len == NUMBER then return number end
@@ -319,6 +329,7 @@ return function(core)
     -- One step in children: the subscript; nil and why not.  made: as locate_in() has it; in a shared buffer
     -- a finalizer may have left what it looked for itself.
     local function subscript(at, back, made)
+        empty()
         local len = c_subscript(back, text, box, at, made)
         local number, count = box[0], box[1]
         if len == NUMBER then return number end
@@ -344,6 +355,7 @@ return function(core)
     -- One step of a node that moves.
     local function pair(moving, back)
         local at = moving["__:key"]
+        empty()
         local len = c_pair(at, back, text, box)
         local sub, count = box[0], box[1]
         if len >= 0 then
@@ -633,6 +645,7 @@ return function(core)
     nodes.key = key
 
     function nodes.cache_get(entries, sub, now)
+        empty()
         local len = c_cache_get(text, box, entries["__:key"], sub, #sub, now)
         local kind, count = box[0], box[1]
         if len == NONE then return nil end
