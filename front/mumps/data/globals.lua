@@ -15,6 +15,8 @@
 -- N.arg: that is the naked indicator and $REFERENCE.
 --
 -- A place that steps (next, prev) does nothing else.
+--
+-- p.number = 0 before each call that may leave a number there: mumps.host says why.
 
 local ffi = require "ffi"
 local arity = require "mumps.runtime.arity"
@@ -145,14 +147,15 @@ end
 
 -- ------------------------------------------------------------------- texts
 
-local function answer(p, rc)
-    if rc == NUMBER then return p.number end
+local function subscript(p, i)
+    p.number = 0
+    if c_sub(p, i) == NUMBER then return p.number end
     return ffi_string(p.text, p.len)
 end
 
 local function subscripts(p)
     local subs, n = {}, c_depth(p)
-    for i = 1, n do subs[i] = answer(p, c_sub(p, i - 1)) end
+    for i = 1, n do subs[i] = subscript(p, i - 1) end
     return subs, n
 end
 G.subscripts = subscripts
@@ -280,7 +283,7 @@ local function head(n, after, placed)
     local puts = ""
     for i = 1, placed or n - 1 do puts = puts .. placing(i, n) end
     return "function(" .. list(n, "s", "P", after) .. ") local p = P.p or _prepare(" .. list(n, "s", "P") ..
-           ") local d = P.d + " .. math.max(n - 1, 0) .. " " .. puts
+           ") p.number = 0 local d = P.d + " .. math.max(n - 1, 0) .. " " .. puts
 end
 
 local function with_last(n, body) return (body:gsub("sN", "s" .. n):gsub("LEVEL", n - 1)) end
@@ -380,7 +383,7 @@ G.first_of = family(function(n)
     for i = 1, n - 1 do there = there .. ("Q[%d] == s%d and "):format(i, i) end
     for i = 1, n do puts = puts .. ("P[%d] = s%d "):format(i, i) end
     return "function(P, Q, " .. subs .. ") if Q.p and " .. there .. "Q.at == s" .. n .. " then " ..
-        "local p = P.p or _prepare(P, " .. subs .. ") local rc = _first_of(p, Q.p) " ..
+        "local p = P.p or _prepare(P, " .. subs .. ") p.number = 0 local rc = _first_of(p, Q.p) " ..
         'if rc >= 0 then _N.last, _N.arg = P, "" ' .. puts .. STEPPED ..
         "end _clear(P) end return _next[" .. n + 1 .. "](P, " .. subs .. ', "") end'
 end, setmetatable({next = G.next}, {__index = env}))
@@ -472,6 +475,7 @@ end
 
 -- Go on to the next node with a value that is below root, and get it; nil: there is none.
 function G.step(P, p, root)
+    p.number = 0
     local rc = query(p, 0)
     if rc == NUMBER then
         local v = p.number
@@ -487,7 +491,7 @@ end
 -- The subscripts after the first `from` ones; how many there are in all.
 function G.read_subs(p, subs, from)
     local n = c_depth(p)
-    for i = from + 1, n do subs[i] = answer(p, c_sub(p, i - 1)) end
+    for i = from + 1, n do subs[i] = subscript(p, i - 1) end
     return n
 end
 
@@ -512,6 +516,6 @@ function G.next_name(name, dir, environment)
     return ""
 end
 
-G.N, G.new_place, G.answer, G.text = N, new_place, answer, text
+G.N, G.new_place, G.text = N, new_place, text
 
 return G

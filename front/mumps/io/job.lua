@@ -107,6 +107,7 @@ end
 local ends, fds = ffi.new "int[2]", ffi.new "int[5]"
 
 local function pipe()
+    ends[0] = -1 -- mumps.host says why
     local rc = C.caret_mumps__io_pipe(ends)
     if rc < 0 then
         return B.fail_errno(nil, -rc)

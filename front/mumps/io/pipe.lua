@@ -10,6 +10,7 @@ local I = { status = 0 } -- status: $ZCLOSE
 local ends, fds = ffi.new "int[2]", ffi.new "int[3]"
 
 local function pipe(d)
+    ends[0] = -1 -- mumps.host says why
     local rc = C.caret_mumps__io_pipe(ends)
     if rc < 0 then
         return B.fail_errno(d, -rc)

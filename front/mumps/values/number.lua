@@ -43,8 +43,14 @@ local function result(code)
     return fail(troubles[code])
 end
 
+-- out.value = 0 before each call: mumps.host says why.
+local function to_number(s)
+    out.value = 0
+    return canonical(s, #s, out)
+end
+
 local function num_slow(s)
-    return result(canonical(s, #s, out))
+    return result(to_number(s))
 end
 
 -- What digits alone are, and texts that C takes for an integer, need no text of their own.
@@ -63,7 +69,7 @@ end
 local truth = N.truth
 
 local function whole_part(s)
-    local code = canonical(s, #s, out)
+    local code = to_number(s)
     if code < 0 then return fail(troubles[code]) end
     if code == 0 then return out.value end
     local digits = match(ffi.string(out.text, code), "^-?%d*")
@@ -84,7 +90,7 @@ N.int = int
 
 -- What a numeric literal is, or nil and the error.
 function N.dec(text)
-    local code = canonical(text, #text, out)
+    local code = to_number(text)
     if code < 0 then return nil, troubles[code] end
     return result(code)
 end
@@ -94,6 +100,7 @@ end
 local ADD, SUB, MUL, DIV, IDIV, MOD, POW = 0, 1, 2, 3, 4, 5, 6
 
 local function compute(op, a, b)
+    out.value = 0
     if type(a) == "number" then
         if type(b) == "number" then return arithmetic(op, a, nil, 0, b, nil, 0, out) end
         return arithmetic(op, a, nil, 0, 0, b, #b, out)

@@ -2,7 +2,7 @@ http ; an HTTP server in M: one process accepts, a JOB answers each connection
  new port,key,i
  open "server":(listen="0:TCP":attach="listener")::"SOCKET"
  use "server" set port=$piece($key,"|",3)
- job client^http(port,"/one"):(output="client.out":error="client.err")
+ job client^http(port,"/one"):(output="client.out":error="client.err") set client=$zjob
  set answered=0
  for  do  quit:answered=4
  . use "server" write /wait(30)
@@ -16,7 +16,7 @@ http ; an HTTP server in M: one process accepts, a JOB answers each connection
  . set answered=answered+1
  close "server"
  use $principal
- for i=1:1:300 quit:$get(^http("done"))  hang .1
+ for i=1:1:300 quit:'$zgetjpi(client,"isprocalive")  hang .1
  write "asked: ",$get(^http("asked")),!
  open "client.out":readonly use "client.out"
  for  read line quit:$zeof  use $principal write line,! use "client.out"
@@ -36,7 +36,6 @@ worker ; $PRINCIPAL is the socket
  quit
 client(port,path) ; four requests, one after the other
  do ask(port,path,""),ask(port,"/two",""),ask(port,"/three",$justify("",70000)),ask(port,"/four","x=1")
- set ^http("done")=1
  quit
 ask(port,path,body) ;
  open "c":(connect="127.0.0.1:"_port_":TCP":delimiter=$char(13,10)):30:"SOCKET"
