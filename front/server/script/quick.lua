@@ -247,6 +247,12 @@ local function nodes(methods, node)
     local node_set_number, node_incr = box.node_set_number, box.node_incr
     local node_data, node_move = box.node_data, box.node_move
 
+    -- Before what answers by a number: LuaJIT takes that from C memory where it is used, past the next call,
+    -- unless a store is between.
+    local function empty()
+        box.answer_number = 0
+    end
+
     local function get(n, default)
         if meta(n) ~= node then return get_slowly(n, default) end
         local kind = node_get(scripts, n)
@@ -261,6 +267,7 @@ local function nodes(methods, node)
 
     function methods.number(n, default)
         if meta(n) ~= node then return number_slowly(n, default) end
+        empty()
         local kind = node_number(scripts, n)
         if kind == INTEGER then return box.answer_number end
         if kind == NULL then return default end
@@ -289,7 +296,9 @@ local function nodes(methods, node)
     end
 
     function methods.data(n)
-        if meta(n) ~= node or node_data(scripts, n) ~= INTEGER then return data_slowly(n) end
+        if meta(n) ~= node then return data_slowly(n) end
+        empty()
+        if node_data(scripts, n) ~= INTEGER then return data_slowly(n) end
         return box.answer_number
     end
 
