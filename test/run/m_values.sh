@@ -18,6 +18,7 @@ export CARET_DB CARET_M
 "$program" -lua "$source/test/m/test_traces.lua" "$dir" >"$dir/out" 2>"$dir/err"
 status=$?
 [ $status -eq 77 ] || note $status "hot code becomes traces"
+values test_hot.lua "$dir" "" "two answers in hot code are those of cold code"
 export gtm_dist="${gtm_dist:-/usr/lib/x86_64-linux-gnu/fis-gtm/V7.0-005_x86_64}"
 if [ -x "$gtm_dist/mumps" ]; then
     values fuzz_values.lua 1 15000 "15,000 random cases as fis-gtm has them"
