@@ -464,6 +464,26 @@ case("nodes: a script does the same when it is compiled", function(c)
     c("EVAL", "caret.node('^oaks'):kill()", 0)
 end)
 
+case("nodes: two numbers that a compiled script asks for are two", function(c)
+    is(c("EVAL", [[
+        local n = caret.node("^oaks")
+        local a, b, wrong, min = n.a, n.b, {}, math.min
+        a.__, b[1].__ = 25, 3
+        local number, data = a.__number, a.__data
+        local function check(name, right) if not right then wrong[name] = (wrong[name] or 0) + 1 end end
+        for _ = 1, 2000 do check("less", data(b) < number(a)) end
+        for _ = 1, 2000 do check("equal", number(a) ~= data(b)) end
+        for _ = 1, 2000 do check("least", min(number(a), data(b)) == 10) end
+        for _ = 1, 2000 do
+            local x, y = data(b), number(a)
+            check("minus", y - x == 15)
+        end
+        local all = {}
+        for name, times in pairs(wrong) do all[#all + 1] = name .. " " .. times end
+        return all]], 0), {})
+    c("EVAL", "caret.node('^oaks'):kill()", 0)
+end)
+
 case("nodes: scripts of all workers count as one", function(c)
     all_at_once(400, "EVAL", "local n = caret.node('^counts').n n.__ = n:number(0) + 1 return n.__", 0)
     is(c("EVAL", "return caret.node('^counts').n.__", 0), "1200")
