@@ -130,6 +130,16 @@ note $? "a program gets its arguments and the database"
 want=1
 usage run --db "$db" "$dir/p.lua" 7 oh
 complains "p.lua:6: oh"
+for wrong in '{}' '{name = "FULL"}' 'setmetatable({}, {__tostring = function() return "oh" end})' 'nil' '5'; do
+    echo "error($wrong)" >"$dir/raises.lua"
+    usage run "$dir/raises.lua"
+done
+want=3
+echo 'caret.open(db:path(), {readonly = true}):set("^run", 1)' >"$dir/reader.lua"
+usage run --db "$db" "$dir/reader.lua"
+complains READONLY
+usage run --db "$dir/no/such/folder/x" "$dir/reader.lua"
+complains 'its directory'
 want=3 # as every file that can't be read
 usage run "$dir/none.lua"
 complains "none.lua"

@@ -36,11 +36,10 @@ local function run(o)
     local f, wrong = loadfile(o[1] ~= "-" and o[1] or nil)
     if not f then command.fail(wrong, 1) end
     provide(o)
-    local ok, text = xpcall(f, explain, table.unpack(o, 2))
+    local ok, raised = xpcall(f, explain, table.unpack(o, 2))
     if not ok then
-        -- the database can't be opened, or the user wants an end
-        if type(text) == "table" or text == host.stopped then error(text, 0) end
-        command.fail(text, 1)
+        if raised == host.stopped or command.failed(raised) then error(raised, 0) end
+        command.fail(raised, 1)
     end
     return 0
 end
@@ -54,7 +53,7 @@ return {
     about = [[
 The program gets its arguments as ... and in the table arg, and can require "caret"; - is standard input.
 The globals caret and db are there without that; db is opened when it is first used. Exit status 1: an
-error in the program.]],
+error in the program; 3: one of the database that it did not catch.]],
     examples = {{"caret run --db forest.caret grow.lua 100"}},
     run = run,
 }

@@ -104,6 +104,12 @@ function command.fail(text, status)
     error(setmetatable({text = tostring(text), status = status or 3}, failure), 0)
 end
 
+--- Is it what fail() raised, or an error of a database? Any other was made by a program.
+function command.failed(wrong)
+    local meta = getmetatable(wrong)
+    return meta == failure or type(meta) == "table" and meta.__name == "caret.error"
+end
+
 --- The same for wrong arguments, status 2.
 function command.usage(text)
     command.fail(("%s; see `caret help %s`"):format(text, command.name), 2)
