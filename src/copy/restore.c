@@ -52,6 +52,7 @@ struct restore {
     char *to, *archive; /* resolved */
     char temp[4096];
     struct caret__meta meta; /* of the backup */
+    uint64_t backup_time; /* when its last commit was there; 0: the archive does not tell, or nobody asks */
     struct caret__engine *e;
     uint64_t lsn, seed; /* the chain has come so far */
     struct caret__batch batch;
@@ -351,14 +352,13 @@ static int time_of_backup(struct restore *r, uint64_t *time)
 /* A backup leads to what came after it, not to what was before. */
 static int not_before_backup(struct restore *r, const char *backup)
 {
-    uint64_t time = 0;
-    int rc = r->o->time != 0 ? time_of_backup(r, &time) : CARET_OK;
+    int rc = r->o->time != 0 ? time_of_backup(r, &r->backup_time) : CARET_OK;
 
     if (rc == CARET_OK && r->o->lsn != 0 && r->lsn > r->o->lsn)
         rc =
             caret__fail(CARET_E_NOTFOUND, "%s: this backup is of LSN %llu, after LSN %llu: take an older one",
                         backup, (unsigned long long)r->lsn, (unsigned long long)r->o->lsn);
-    if (rc == CARET_OK && time > r->o->time)
+    if (rc == CARET_OK && r->backup_time > r->o->time)
         rc = caret__fail(CARET_E_NOTFOUND,
                          "%s: this backup has commits after the time that was asked for: take an older one",
                          backup);
@@ -389,10 +389,11 @@ static int archive_ends(const struct restore *r)
                            r->archive, when, (unsigned long long)r->lsn, (unsigned long long)r->o->lsn);
     if (r->o->time == 0)
         return CARET_OK;
-    return caret__fail(CARET_NONE,
-                       "%s: the archive ends %s, at LSN %llu, before the time that was asked for: what was "
-                       "committed between is not in it",
-                       r->archive, when, (unsigned long long)r->lsn);
+    return caret__fail(CARET_NONE, "%s: the archive ends %s, at LSN %llu, %s", r->archive, when,
+                       (unsigned long long)r->lsn,
+                       r->head.time != 0 || r->backup_time != 0
+                           ? "before the time that was asked for: what was committed between is not in it"
+                           : "and does not tell when that was: before or after the time that was asked for");
 }
 
 /* The records of the file in hand, up to the LSN that is wanted. */
