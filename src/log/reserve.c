@@ -85,9 +85,11 @@ int caret__may_take(const struct caret__engine *e, uint32_t pages)
     if (pages <= most)
         return CARET_OK;
     return caret__fail(CARET_E_TXN_TOO_BIG,
-                       "%s: the transaction may change %u pages, half of the arena is the limit, %u "
-                       "(arena_limit; room in shm_dir, and memory, when it was opened first)",
-                       e->path, pages, most);
+                       "%s: the transaction may change %u pages, half of the arena is the limit, %u (%s)",
+                       e->path, pages, most,
+                       caret__in_memory(e)
+                           ? "arena_limit, or else a quarter of memory_limit"
+                           : "arena_limit; room in shm_dir, and memory, when it was opened first");
 }
 
 static int reserve_slots(struct caret__engine *e, uint32_t want)

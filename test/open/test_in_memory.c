@@ -430,6 +430,30 @@ static void a_large_transaction_finds_room(void **state)
     OK(caret_close(db));
 }
 
+/* It says which options count here: there is no folder in shared memory. */
+static void a_transaction_may_change_half_of_the_arena(void **state)
+{
+    (void)state;
+    enum { NODES = 40000, STEP = 8 }; /* so that all leaves change, and the record is short */
+    caret_options o = {.size = sizeof o, .memory_limit = LIMIT, .arena_limit = 1};
+    caret_node_buf n;
+    caret_db *db;
+
+    OK(caret_open(":memory:", &o, &db));
+    caret_session *s = session_of(db);
+    text_of(3, 100, text);
+    for (int64_t i = 0; i < NODES; i++)
+        OK(caret_set(s, node_at(&n, "^t", i), text, 100));
+    OK(caret_begin(s, 0));
+    for (int64_t i = 0; i < NODES; i += STEP)
+        OK(caret_set(s, node_at(&n, "^t", i), "x", 1));
+    assert_int_equal(caret_commit(s), CARET_E_TXN_TOO_BIG);
+    assert_non_null(strstr(caret_message(), "(arena_limit, or else a quarter of memory_limit)"));
+    caret_session_close(s);
+    check(db);
+    OK(caret_close(db));
+}
+
 static void a_backup_makes_a_file_of_it(void **state)
 {
     (void)state;
@@ -513,6 +537,7 @@ int main(void)
         TEST(a_fork_wakes_who_waits),
         TEST(a_full_one_says_so_and_recovers),
         TEST(a_large_transaction_finds_room),
+        TEST(a_transaction_may_change_half_of_the_arena),
         TEST(a_backup_makes_a_file_of_it),
         TEST(a_snapshot_stays_as_it_was),
         TEST(what_is_committed_is_durable),
