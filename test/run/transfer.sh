@@ -296,9 +296,14 @@ says 'mupip extract -format=zwr'
 says 'nor as JSON ({) or CSV'
 for text in 'a line' 'a header\nand a line'; do
     printf "$text\n" >bad
-    try 3 load --db new.caret -f zwr bad
+    try 3 load --db new.caret bad
     says 'bad:1: no format that is known'
+    try 3 load --db new.caret -f zwr bad
+    says 'bad:1: not ZWR text: that begins with a node'
 done
+printf '{"^x":5}\n' >bad
+try 3 load --db new.caret -f zwr bad
+says 'bad:1: not ZWR text: that begins with a node, or with two lines of a header'
 try 3 load --db new.caret none.zwr
 says 'No such file'
 try 3 load --db new.caret .

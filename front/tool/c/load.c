@@ -286,9 +286,11 @@ static int zwr_header(struct caret__load *l)
         l->line = 2;
         return CARET_OK;
     }
-    caret__load_bad(l, "no format that is known: it begins neither with a node, nor as JSON ({) or CSV "
-                       "(global,...,value), nor with two lines of a header of which the second ends in ZWR "
-                       "(mupip extract -format=zwr)");
+    caret__load_bad(
+        l, "%s with two lines of a header of which the second ends in ZWR (mupip extract -format=zwr)",
+        l->told ? "not ZWR text: that begins with a node, or"
+                : "no format that is known: it begins neither with a node, nor as JSON ({) or CSV "
+                  "(global,...,value), nor");
     return rc == CARET_OK || rc == CARET_NONE ? CARET_E_INVALID : rc;
 }
 
@@ -460,7 +462,8 @@ static int detect(struct caret__load *l)
         return rc;
     if (l->end >= 3 && memcmp(l->buf, "\xEF\xBB\xBF", 3) == 0)
         l->at = 3; /* a byte order mark */
-    if (l->format >= 0)
+    l->told = l->format >= 0;
+    if (l->told)
         return CARET_OK;
     p = l->buf + l->at;
     end = l->buf + l->end;

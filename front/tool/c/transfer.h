@@ -86,6 +86,7 @@ struct caret__load {
     caret_session *locals;  /* of no database, to reckon with */
     int fd;
     int format; /* enum caret__format, or -1: to be seen from the beginning */
+    int told;   /* format was not -1 */
     int atomic; /* all in one transaction */
     int dry;    /* nothing is set */
     uint64_t nodes, bytes, line, bad;
