@@ -92,7 +92,9 @@ fails 2 "there is no option '--jsno' (did you mean '--json'?)" get --jsno '^coun
 fails 2 "not 'json1' (did you mean 'jsonl'?)" dump -f json1
 fails 2 "there is no option '-limit' (did you mean '--limit'?)" tree -limit '^count'
 fails 2 "there is no option '-x'; see" tree -x '^count'
-for by in many 0x10 1e3 ' 5' '' . 1E '12 oaks'; do fails 2 "is not a number" incr '^count' "$by"; done
+for by in many 0x10 1e3 ' 5' '' . 1E '12 oaks'; do
+    fails 2 "is not a number to add: digits, perhaps with a sign, a point, an exponent after E" incr '^count' "$by"
+done
 is 0 1700000000000000002 incr '^stamp' 1700000000000000002
 is 0 1700000000000000003 incr '^stamp'
 is 0 1000000000000000001700000000000000003 incr '^stamp' 1E36

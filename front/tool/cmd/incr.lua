@@ -12,7 +12,10 @@ end
 
 local function run(o)
     local by = o[2] or "1"
-    if not is_number(by) then command.usage(("'%s' is not a number"):format(by)) end
+    if not is_number(by) then
+        command.usage(("'%s' is not a number to add: digits, perhaps with a sign, a point, an exponent "
+            .. "after E"):format(by))
+    end
     command.address(o[1])
     local core = require "caret.core"
     local node
