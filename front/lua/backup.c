@@ -78,11 +78,8 @@ static void read_restore_options(lua_State *L, caret_restore_options *o, struct 
     if (!caret__check_options(L, 3, "restore", known))
         return;
     o->archive = caret__option_path(L, 3, "archive");
-    o->lsn = (uint64_t)caret__option_number(L, 3, "lsn", "bytes");
-    lua_Number time = caret__option_number(L, 3, "time", "seconds");
-    if (time > 1e10) /* beyond it nanoseconds do not fit */
-        caret__misuse(L, "option time is a number of seconds since 1970, up to 1e10");
-    o->time = (uint64_t)(time * 1e3) * 1000000u;
+    o->lsn = caret__option_place(L, 3, "lsn");
+    o->time = (uint64_t)(caret__option_time(L, 3, "time") * 1e3) * 1000000u;
     o->any_fs = caret__option_flag(L, 3, "any_fs", 0);
     t->fn = caret__option_function(L, 3, "progress");
     if (t->fn != 0) {

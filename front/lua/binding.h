@@ -388,7 +388,8 @@ int caret__check_options(lua_State *L, int i, const char *what, const char *cons
  * table has it; a function stays on the stack, at the index that is returned. */
 int caret__option_flag(lua_State *L, int i, const char *name, int otherwise);
 int caret__option_function(lua_State *L, int i, const char *name);
-lua_Number caret__option_number(lua_State *L, int i, const char *name, const char *unit);
+lua_Number caret__option_time(lua_State *L, int i, const char *name); /* up to 1e10: nanoseconds of it fit */
+uint64_t caret__option_place(lua_State *L, int i, const char *name);
 size_t caret__option_bytes(lua_State *L, int i, const char *name);
 const char *caret__option_path(lua_State *L, int i, const char *name);
 

@@ -49,14 +49,26 @@ int caret__option_flag(lua_State *L, int i, const char *name, int otherwise)
     return flag;
 }
 
-lua_Number caret__option_number(lua_State *L, int i, const char *name, const char *unit)
+lua_Number caret__option_time(lua_State *L, int i, const char *name)
 {
     lua_getfield(L, i, name);
     lua_Number v = lua_tonumber(L, -1);
-    if (!lua_isnil(L, -1) && !(lua_type(L, -1) == LUA_TNUMBER && v >= 0 && v < 1e18))
-        caret__misuse(L, "option %s is a number of %s, 0 or more", name, unit);
+    if (!lua_isnil(L, -1) && !(lua_type(L, -1) == LUA_TNUMBER && v >= 0 && v <= 1e10))
+        caret__misuse(L, "option %s is a number of seconds since 1970, 0 to 1e10", name);
     lua_pop(L, 1);
     return v;
+}
+
+uint64_t caret__option_place(lua_State *L, int i, const char *name)
+{
+    int64_t v = 0;
+    lua_getfield(L, i, name);
+    if (!lua_isnil(L, -1) &&
+        !(lua_type(L, -1) == LUA_TNUMBER && caret__integer(L, lua_gettop(L), &v) && v >= 0))
+        caret__misuse(L, "option %s is a place in the log, an integer, 0 or more, as db:durable() tells",
+                      name);
+    lua_pop(L, 1);
+    return (uint64_t)v;
 }
 
 size_t caret__option_bytes(lua_State *L, int i, const char *name)

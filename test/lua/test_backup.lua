@@ -126,7 +126,7 @@ function TestBackup:test_restore_to_a_moment()
     lu.assertEquals(select(3, caret.restore(copy .. "x", made)), "NOTFOUND")
     lu.assertErrorMsgContains("is empty", function() caret.restore("", made) end)
     lu.assertErrorMsgContains("no option 'when'", function() caret.restore(copy, made, {when = 1}) end)
-    lu.assertErrorMsgContains("is a number", function() caret.restore(copy, made, {lsn = "1"}) end)
+    lu.assertErrorMsgContains("is a place", function() caret.restore(copy, made, {lsn = "1"}) end)
     os.execute("rm -r " .. folder)
 end
 
