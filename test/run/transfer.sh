@@ -307,7 +307,7 @@ says 'bad:1: not ZWR text: that begins with a node, or with two lines of a heade
 try 3 load --db new.caret none.zwr
 says 'No such file'
 try 3 load --db new.caret .
-says 'directory'
+says "load: .: the input can't be read: Is a directory"
 : >empty
 try 0 load --db new.caret empty
 

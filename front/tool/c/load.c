@@ -487,6 +487,8 @@ static int load(struct caret__load *l)
     if (rc != CARET_OK)
         return rc;
     rc = l->format == CARET__JSON ? load_document(l) : load_lines(l);
+    if (rc == CARET_OK)
+        l->line = 0; /* what fails from here on is at none */
     int ended = end_batch(l);
     rc = ended != CARET_OK ? ended : rc;
     if (rc == CARET_OK && !l->dry && l->bad == 0)

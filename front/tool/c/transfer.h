@@ -89,6 +89,7 @@ struct caret__load {
     int told;   /* format was not -1 */
     int atomic; /* all in one transaction */
     int dry;    /* nothing is set */
+    /* line 0: before the first, or after the last */
     uint64_t nodes, bytes, line, bad;
     /* Line `line` is bad: go on (0)? */
     int (*report)(struct caret__load *l, const char *reason);

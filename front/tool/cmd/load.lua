@@ -103,14 +103,16 @@ local function run(o)
     if #o == 0 then o[1] = "-" end
     for _, path in ipairs(o) do
         local counts, text = load_input(o, open, to_be_made, path)
+        local line = counts.line or 0
         if text then
-            command.fail(("%s:%d: %s (%s loaded before that)"):format(shown(path), counts.line or 0, text,
+            command.fail(("%s: %s (%s loaded before that)"):format(
+                line > 0 and ("%s:%d"):format(shown(path), line) or shown(path), text,
                 command.counted(counts.nodes or 0, "node")))
         end
         if not (o.quiet and counts.bad == 0) then tell(o, path, counts) end
         if counts.bad > 0 then status = 1 end
         if host.interrupted() then
-            command.fail(("stopped in line %d"):format(counts.line))
+            command.fail(line > 0 and ("stopped in line %d"):format(line) or "stopped")
         elseif counts.bad > 0 and not o.keep_going then
             break
         end
