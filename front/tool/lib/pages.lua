@@ -69,7 +69,8 @@ quotes: "". All bytes are as they are.
     2   wrong arguments
     3   the database, a file or the system failed
 
-`caret m` ends with the status of the program in M, `caret run` with 1 after an error of the program in Lua.
+`caret m` ends with the status of the program in M, and with 2 also where it can't read or write a source that
+it is to look at. `caret run` ends with 1 after an error of the program in Lua.
 
 A command whose standard output is closed early, or which is interrupted, ends by that signal when it has
 cleaned up. Another one a second later ends it at once.]]},
