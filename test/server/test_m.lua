@@ -18,6 +18,8 @@ quiet s ^tm=1 q
 tab w ?4,"tab" q
 both() w "dropped" q "kept"
 read() n x s x="none" r x q "["_x_"]"_$zeof_$io
+reads() n n,x f n=1:1:9 r x w "." q:$zeof
+ q n
 much f i=1:1:20000 w "0123456789"
  q
 long w $j("",1000000) q
@@ -73,6 +75,7 @@ case("beside a value it is dropped, and there is nothing to read", function(c)
     is(c("CARET.M", "$$both^tm"), "kept")
     is(c("CARET.M", "quiet^tm"), "OK")
     is(c("CARET.M", "$$read^tm"), "[]10")
+    is(c("CARET.M", "$$reads^tm"), "1") -- the end stays where something is written after it
 end)
 
 case("errors are M's, and what was written before is not in the next answer", function(c)

@@ -54,7 +54,9 @@ local function prepare(d)
         R.settle(d)
         d.reading = false
     end
-    d.zeof = 0
+    if not d.collect then -- it writes elsewhere than it reads: the end stays
+        d.zeof = 0
+    end
     if d.regular then
         d.za, d.status = 0, "0"
     end
