@@ -86,7 +86,8 @@ struct caret__lstate {
     struct caret__ldb *dbs; /* open databases */
     struct caret__ldb *txn; /* whose transaction runs */
     struct caret__recent recent;
-    int trace; /* a reference to the message handler of transactions; 0 = there is none */
+    int trace;         /* a reference to the message handler of transactions; 0 = there is none */
+    lua_State *thread; /* a coroutine that nothing runs in, there as long as the state */
 };
 
 struct caret__llog;
@@ -101,6 +102,7 @@ struct caret__ldb {
     struct caret__lstate *st;
     struct caret__ldb *next;  /* in st->dbs */
     struct caret__llog *logs; /* open ones, changes.c */
+    lua_State *thread;        /* the state's, st->thread: ffi.c asks it about hooks */
     int barred;               /* CARET__DB_* bits */
     int overridden;           /* some class of its nodes may override get or set */
     int translated; /* it is used through the module yottadb: errors (core.c) and floats (text.c) are different */

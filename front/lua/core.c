@@ -382,6 +382,8 @@ static void open_state(lua_State *L)
     lua_setfield(L, -2, "__gc");
     lua_setmetatable(L, -2);
     lua_rawset(L, LUA_REGISTRYINDEX);
+    st->thread = lua_newthread(L);
+    luaL_ref(L, LUA_REGISTRYINDEX);
     if (caret_session_open(NULL, &st->locals) != CARET_OK)
         luaL_error(L, "%s", caret_message());
 }

@@ -143,6 +143,7 @@ static int db_open(lua_State *L)
     d->barred = CARET__DB_CLOSED;
     d->magic = CARET__LDB_MAGIC;
     d->st = st;
+    d->thread = st->thread;
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_setmetatable(L, -2);
     int rc = caret_open(path, &o, &d->db);

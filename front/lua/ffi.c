@@ -21,6 +21,10 @@
  * A key that is made for one call is in memory that all share, and a finalizer may make another one there before the
  * call.  So each making has a number, which is in box[2] as long as nothing else was made, and the call is given
  * that: if it is another one by now, the call does nothing and says CLASSIC.
+ *
+ * A hook (debug.sethook) may use the database between any two instructions of the caller's, also between the call and
+ * the look at what it left.  So as long as the program has one, nothing is left: what would be is CLASSIC, and a step
+ * of an iterator, which can't be taken twice, is HOOKED.
  */
 #include <math.h>
 #include <string.h>
@@ -38,7 +42,8 @@ enum outcome {
     END = -1002,     /* no next one */
     NUMBER = -1003,  /* it is a number, which is in the other place */
     AGAIN = -1004,   /* conflict: CARET_RESTART */
-    INTEGER = -1005  /* the other place has an int64 that a double can't hold */
+    INTEGER = -1005, /* the other place has an int64 that a double can't hold */
+    HOOKED = -1006   /* it was done, and what it gave is to be asked for the usual way */
 };
 
 #define BUFFER_SIZE 65536 /* for values; longer ones take the usual way */
@@ -147,6 +152,12 @@ static int ffi_equal(const struct caret__lnode *a, const struct caret__lnode *b)
     return caret_node_equal(&a->node, &b->node) && (a->db == b->db || caret_node_is_local(&a->node));
 }
 
+/* Has the program a hook? */
+static inline int is_hooked(const struct caret__lnode *n)
+{
+    return lua_gethookmask(n->db->thread) != 0;
+}
+
 /* The last subscript: NUMBER in the box, or the length of its text. */
 static int ffi_last(const struct caret__lnode *n, char *text, double *box)
 {
@@ -154,6 +165,8 @@ static int ffi_last(const struct caret__lnode *n, char *text, double *box)
     size_t len;
     unsigned depth = caret_node_depth(&n->node);
 
+    if (is_hooked(n))
+        return HOOKED;
     box[1]++;
     if (depth == 0) {
         char name[CARET_MAX_NAME + 2];
@@ -189,7 +202,7 @@ static int ffi_get(char *text, double *box, struct caret__lnode *n, double made)
 {
     caret_slice v;
 
-    if (refused(box, n, made))
+    if (refused(box, n, made) || is_hooked(n))
         return CLASSIC;
     int rc = caret_get(caret__lnode_session(n), &n->node, &v);
     if (rc == CARET_NONE)
@@ -205,7 +218,7 @@ static int ffi_number(double *box, struct caret__lnode *n, double made)
 {
     caret_slice v;
 
-    if (refused(box, n, made))
+    if (refused(box, n, made) || is_hooked(n))
         return CLASSIC;
     int rc = caret_get(caret__lnode_session(n), &n->node, &v);
     if (rc == CARET_NONE)
@@ -245,7 +258,7 @@ static int ffi_incr(double by, double *box, struct caret__lnode *n, double made)
 {
     int64_t result;
 
-    if (refused_change(box, n, made) || !is_whole(by) || n->db->translated)
+    if (refused_change(box, n, made) || !is_whole(by) || n->db->translated || is_hooked(n))
         return CLASSIC;
     int rc = caret_incr_int(caret__lnode_session(n), &n->node, (int64_t)by, 0, &result);
     if (rc == CARET_E_NUMOFLOW) /* the sum is not such an integer: nothing was changed */
@@ -297,10 +310,10 @@ static int ffi_step(struct caret__lnode *c, int back)
     return rc == CARET_NONE ? END : written(rc);
 }
 
-/* The same, and where it is then. */
+/* The same, and where it is then.  In a buffer that all share the answer could not be asked for later. */
 static int ffi_subscript(int back, char *text, double *box, struct caret__lnode *c, double made)
 {
-    int rc = refused(box, c, made) ? CLASSIC : ffi_step(c, back);
+    int rc = refused(box, c, made) || (made != 0 && is_hooked(c)) ? CLASSIC : ffi_step(c, back);
     return rc == CARET_OK ? ffi_last(c, text, box) : rc;
 }
 
@@ -317,6 +330,8 @@ static int ffi_pair(struct caret__lnode *c, int back, char *text, double *box)
                                    : caret_next_get(caret__lnode_session(c), &c->node, &v));
     if (rc != CARET_OK)
         return among && rc == CARET_NONE ? END : rc;
+    if (is_hooked(c))
+        return HOOKED;
     int whole = caret_node_last_as_int(&c->node, &sub) && sub >= -CARET__EXACT && sub <= CARET__EXACT;
     box[0] = whole ? (double)sub : NAN;
     return among ? put_value(text, box, &v) : ffi_get(text, box, c, 0);
@@ -337,8 +352,10 @@ static int ffi_cache_get(char *text, double *box, const struct caret__lnode *ent
                          size_t len, double now)
 {
     caret_slice v;
-    int kind, rc = caret__cache_quick_get(&v, &kind, entries, key, len, now);
+    int kind, rc = CARET__CACHE_SLOW;
 
+    if (!is_hooked(entries))
+        rc = caret__cache_quick_get(&v, &kind, entries, key, len, now);
     if (rc == CARET__CACHE_NONE)
         return NONE;
     if (rc != CARET_OK || v.len > BUFFER_SIZE)
@@ -444,6 +461,14 @@ static int ffi_fail(lua_State *L)
     return caret__raise(L, caret__check_address(L, 1)->db, rc == AGAIN ? CARET_RESTART : rc);
 }
 
+/* last(key) -> the last subscript, or the name */
+static int ffi_last_of(lua_State *L)
+{
+    lua_settop(L, 1);
+    caret__push_last(L, &memory(L)->node);
+    return 1;
+}
+
 /* call(f, ...) -> f(...): LuaJIT goes on compiling after it, whatever f does */
 static int ffi_call(lua_State *L)
 {
@@ -474,6 +499,7 @@ void caret__add_ffi(lua_State *L)
                                          {"check", ffi_check},
                                          {"fail", ffi_fail},
                                          {"call", ffi_call},
+                                         {"last", ffi_last_of},
                                          {"add", caret__node_add},
                                          {"subtract", caret__node_subtract},
                                          {NULL, NULL}};

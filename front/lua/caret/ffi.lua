@@ -42,7 +42,7 @@ local byte, sub_of = string.byte, string.sub
 local ffi_string, getmetatable = ffi.string, debug.getmetatable
 
 -- As in ffi.c.
-local CLASSIC, NONE, END, NUMBER, INTEGER = -1000, -1001, -1002, -1003, -1005
+local CLASSIC, NONE, END, NUMBER, INTEGER, HOOKED = -1000, -1001, -1002, -1003, -1005, -1006
 local MAXSUBS, KEY2BIG, BUFFER = -3, -4, -7 -- CARET_E_*
 local VALUES, WORDS = 65536, 144 -- bytes of the buffer; words for any key
 local KIDS, RECENT, LEVEL, LIMIT = 64, 64, 32, 900
@@ -322,6 +322,7 @@ return function(core)
         local len = c_last(at, text, box)
         local number, count = box[0], box[1]
         if len == NUMBER then return number end
+        if len == HOOKED then return c_side.last(at) end
         if box[1] ~= count then return last(at) end
         return ffi_string(text, len)
     end
@@ -333,6 +334,7 @@ return function(core)
         local len = c_subscript(back, text, box, at, made)
         local number, count = box[0], box[1]
         if len == NUMBER then return number end
+        if len == HOOKED then return c_side.last(at) end
         if len < 0 then return nil, len end
         if box[1] ~= count then
             if made ~= 0 then return nil, BUFFER end
@@ -371,7 +373,7 @@ return function(core)
             return moving, nil, sub == sub and sub or last(at)
         elseif len == END then
             return nil
-        elseif len == CLASSIC then -- or it is a long value
+        elseif len == CLASSIC or len == HOOKED then -- or it is a long value
             check(moving)
             return moving, classic.get(moving), last(at)
         end
