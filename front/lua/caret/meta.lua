@@ -290,7 +290,7 @@ function caret.salvage(path, out, sure) end
 ---@class caret.Changes
 local Changes = {}
 
----The next change.
+---The next change. In a transaction or snapshot it raises INTXN.
 ---@param timeout? number seconds to sleep until there is one; default: the option `wait`
 ---@return caret.Change? change nil: the time is over
 ---@return string? text why it can't go on
@@ -445,7 +445,7 @@ function Database:place() end
 ---if db:data("^jobs") == 0 then db:wait("^jobs", 0.01, place) end
 ---```
 ---
----Own commits count too. In a transaction it raises INTXN.
+---Own commits count too. In a transaction or snapshot it raises INTXN.
 ---@param node caret.Address
 ---@param timeout? number seconds; nil: for ever
 ---@param place? integer only what was committed after it; nil: from now on; 0: since the database was made
