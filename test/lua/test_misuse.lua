@@ -125,8 +125,16 @@ local databases = {
         {function() db:wait(n, 1, -1) end, "a place in the log is an integer, 0 or more"},
         {function() db:wait(n, 1, "x") end, "a place in the log is an integer, 0 or more"},
     },
-    ci = {{function() db:ci(7) end, "a routine of M is told as text, not by a number"}},
-    require = {{function() db:require() end, "a call-in table is told as text, not by a nil"}},
+    ci = {
+        {function() db:ci(7) end, "a routine of M is told as text, not by a number"},
+        {function() db:ci("a^b", 1, {}) end, "argument 2 of a routine of M is a string, a number or"},
+        {function() db:ci("a^b", n) end, "of a routine of M is a string, a number or a boolean, not a node"},
+    },
+    require = {
+        {function() db:require() end, "a call-in table is told as text, not by a nil"},
+        {function() db:require("f: void a^b(I:long)").f(print) end,
+            "argument 1 of a routine of M is a string, a number or a boolean, not a function"},
+    },
     changes = {
         {function() db:changes(7) end, "the options of changes are a table, not a number"},
         {function() db:changes {to = 1} end, "changes has no option 'to'; there are from, prefix, wait"},

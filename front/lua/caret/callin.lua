@@ -7,8 +7,9 @@
 -- each parameter; it returns the value of the routine unless that is void, then its O and IO parameters.
 -- Integers wrap at the width of their type; texts are cut at n.
 --
--- for_module{refused, failed} makes the two functions of a module: refused(name, operand) raises what is
--- wrong with a prototype, failed(code, text) what M said; code 0: M can't be loaded.
+-- for_module{refused, failed, check} makes the two functions of a module: refused(name, operand) raises what
+-- is wrong with a prototype, failed(code, text) what M said; code 0: M can't be loaded. check(...), which may
+-- be nil, raises if M can't be given one of these arguments.
 
 local core = require "caret.core"
 
@@ -126,8 +127,9 @@ local function collect(p, value, ...)
     return unpack(out)
 end
 
-local function caller(db, p, failed)
+local function caller(db, p, failed, check)
     return function(...)
+        if check then check(...) end
         local args = {}
         for i, t in ipairs(p) do args[i] = to_m((select(i, ...)), t) end
         return collect(p, checked(failed, core.call_m(db(), p.entry, p.references, unpack(args))))
@@ -153,7 +155,7 @@ function callin.for_module(module)
             local line = whole:gsub("//.*$", "")
             if line:find "%S" then
                 local name, p = prototype(line, refused)
-                functions[name] = caller(db, p, failed)
+                functions[name] = caller(db, p, failed, module.check)
             end
         end
         return functions
@@ -179,7 +181,19 @@ local function failed(_, text)
     error("M: " .. text:gsub("^%-?%d+,[^,]*,", ""), 0)
 end
 
-local own = callin.for_module {refused = refused, failed = failed}
+local PASSED = {string = true, number = true, boolean = true, ["nil"] = true}
+
+local function check_arguments(...)
+    for i = 1, select("#", ...) do
+        local v = select(i, ...)
+        if not PASSED[type(v)] then
+            core.misuse(("argument %d of a routine of M is a string, a number or a boolean, not a %s"):format(
+                i, core.typename(v)))
+        end
+    end
+end
+
+local own = callin.for_module {refused = refused, failed = failed, check = check_arguments}
 
 local function check_text(what, v)
     if type(v) == "string" then return end
@@ -197,6 +211,7 @@ end
 function callin.ci(db, entry, ...)
     core.path(db)
     check_text("a routine of M", entry)
+    check_arguments(...)
     return own.ci(function() return db end, entry, ...)
 end
 
