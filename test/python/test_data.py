@@ -344,7 +344,7 @@ class Views(Case):
         self.assertEqual(self.n.view(int)[2].swap(7), None)
         self.assertEqual(self.n.view(int)[2].value, 7)
         self.assertEqual(self.n.view(Decimal)[2].value, Decimal(7))
-        with self.assertRaises(TypeError):
+        with self.assertRaisesRegex(TypeError, "a type, a module with dumps and loads, its name, or a pair"):
             self.n.view(5)
 
     def test_what_a_codec_raises_changes_nothing(self):

@@ -31,7 +31,7 @@ def _codec(values):
             return View(name or values, getattr(values, writes), getattr(values, reads))
     if callable(values):
         return View(values, None, values if values in (int, float) else lambda data: values(data.decode()))
-    raise TypeError("values is str, bytes, a module with dumps and loads, or a pair (encode, decode)")
+    raise TypeError("values is str, bytes, a type, a module with dumps and loads, its name, or a pair (encode, decode)")
 
 
 def view(self, values=str):
