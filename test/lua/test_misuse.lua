@@ -395,6 +395,19 @@ function TestMisuse:test_methods_of_nodes()
     check_all(nodes, node_methods())
 end
 
+-- Right after `return` Lua keeps no line of the call, and pcall has none: that of the next caller is told.
+function TestMisuse:test_calls_of_M_after_return()
+    for _, call in ipairs {
+        function() return db:ci(7) end,
+        function() return db:ci("a^b", {}) end,
+        function() return db:require(7) end,
+    } do
+        local ok, err = pcall(call)
+        lu.assertFalse(ok)
+        lu.assertStrMatches(err, ".*test_misuse%.lua:%d+: .*, not .*")
+    end
+end
+
 function TestMisuse:test_what_is_no_function()
     for i, case in ipairs(others) do check(case[1], case[2], i) end
 end

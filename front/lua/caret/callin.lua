@@ -197,9 +197,7 @@ local own = callin.for_module {refused = refused, failed = failed, check = check
 
 local function check_text(what, v)
     if type(v) == "string" then return end
-    -- Lua 5.1 counts the tail call of the method.
-    local blamed = debug.getinfo(3, "S").what == "tail" and 4 or 3
-    error(("%s is told as text, not by a %s"):format(what, type(v)), blamed)
+    core.misuse(("%s is told as text, not by a %s"):format(what, core.typename(v)))
 end
 
 function callin.require(db, prototypes)
