@@ -11,7 +11,7 @@ program()
 {
     mkdir "$dir/$1" && cp "$source/test/m/io/$1.m" "$dir/$1" && cd "$dir/$1" || exit 1
     CARET_DB="$dir/$1/db" ydb_routines=. SHELL=/bin/sh timeout "$patience" "$build/caret-m" -run "$1" \
-        </dev/null 2>&1 | cat >out
+        </dev/null 2>&1 | timeout "$patience" cat >out # a process that is left over may keep the pipe
     sed 's/h[0-9]\{10,\}/HANDLE/g; s/ *$//' out | awk 1 | diff "$source/test/m/io/$1.out" -
     note $? "$1 prints what it should"
     cd "$dir" || exit 1
