@@ -57,6 +57,16 @@ function M.fail_errno(d, number)
     return M.fail_errno_of(d, number)
 end
 
+local ends = ffi.new "int[2]"
+
+-- The ends of a new pipe: the one to read from, the one to write to. It fails on behalf of d, or of nil.
+function M.pipe(d)
+    ends[0] = -1 -- mumps.host says why
+    local rc = C.caret_mumps__io_pipe(ends)
+    if rc < 0 then return M.fail_errno(d, -rc) end
+    return ends[0], ends[1]
+end
+
 -- An error of M's with another, `tail`, after it.
 function M.fail_tail(d, tail, mnemonic, ...)
     local errors = require "mumps.runtime.error"

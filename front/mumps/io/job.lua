@@ -104,16 +104,7 @@ local function task(label, offset, routine, args, p)
     return J.pack { J.pack(list) }
 end
 
-local ends, fds = ffi.new "int[2]", ffi.new "int[5]"
-
-local function pipe()
-    ends[0] = -1 -- mumps.host says why
-    local rc = C.caret_mumps__io_pipe(ends)
-    if rc < 0 then
-        return B.fail_errno(nil, -rc)
-    end
-    return ends[0], ends[1]
-end
+local fds = ffi.new "int[5]"
 
 local function program()
     local host = package.loaded["mumps.host"]
@@ -180,8 +171,8 @@ end
 local STARTING = 10 -- seconds: the new process is waited for so long at least, whatever the timeout
 
 local function begin(text, p, deadline)
-    local task_out, task_in = pipe()
-    local answer_out, answer_in = pipe()
+    local task_out, task_in = B.pipe()
+    local answer_out, answer_in = B.pipe()
     local pid = spawn(p, task_out, answer_in)
     close(task_out, answer_in)
     if pid < 0 then

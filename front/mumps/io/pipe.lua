@@ -7,16 +7,7 @@ local R = require "mumps.io.record"
 
 local I = { status = 0 } -- status: $ZCLOSE
 
-local ends, fds = ffi.new "int[2]", ffi.new "int[3]"
-
-local function pipe(d)
-    ends[0] = -1 -- mumps.host says why
-    local rc = C.caret_mumps__io_pipe(ends)
-    if rc < 0 then
-        return B.fail_errno(d, -rc)
-    end
-    return ends[0], ends[1]
-end
+local fds = ffi.new "int[3]"
 
 local function env(name)
     local text = C.caret_mumps__io_env(name)
@@ -76,14 +67,14 @@ local function connect(d, named)
     local theirs = { C.caret_mumps__io_open("/dev/null", 1), -1, -1 }
     if not named.READONLY then
         C.caret_mumps__io_close(theirs[1])
-        theirs[1], d.ofd = pipe(d)
+        theirs[1], d.ofd = B.pipe(d)
         C.caret_mumps__io_nonblock(d.ofd, 1)
     end
     if not named.WRITEONLY then
-        d.fd, theirs[2] = pipe(d)
+        d.fd, theirs[2] = B.pipe(d)
     end
     if named.STDERR then
-        local mine, other = pipe(d)
+        local mine, other = B.pipe(d)
         stderr_device(d, named.STDERR, mine)
         theirs[3] = other
     end
