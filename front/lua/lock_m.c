@@ -8,8 +8,6 @@
 #include "lua/binding.h"
 #include "m/error.h"
 
-#define NAME_MAX_ZWR 8192
-
 static unsigned level_of(const struct caret__ldb *d)
 {
     return d->translated ? d->tp.level : 0;
@@ -50,7 +48,7 @@ int caret__locks_taken(struct caret__ldb *d, int rc, const caret_node *const *no
 
 void caret__locks_may_take(lua_State *L, struct caret__ldb *d, const caret_node *n)
 {
-    char name[NAME_MAX_ZWR];
+    char name[CARET_M__NAME_ROOM];
     size_t len = 0;
 
     if (!d->translated || caret_m__may_lock(d->db, n, d->taken, &d->spare))

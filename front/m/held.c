@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAME_MAX_ZWR 8192
-
 struct caret_m__held *caret_m__held_new(caret_session *locks, unsigned level, const caret_node *n)
 {
     size_t size = caret_node_size(n);
@@ -144,7 +142,7 @@ struct counts {
 /* How often this process has taken the name, and the one that it has taken most.  false: it can't be told. */
 static bool count_locks(caret_db *db, const caret_node *n, struct counts *counts)
 {
-    char name[NAME_MAX_ZWR];
+    char name[CARET_M__NAME_ROOM];
     caret_lock_list *list;
     size_t len;
 

@@ -54,6 +54,9 @@ void caret_m__held_forget(struct caret_m__held **list);
 /* A name is taken so many times at most: LOCKINCR2HIGH. */
 #define CARET_M__LOCKS_MOST 511
 
+/* Bytes for any name as ZWR text, with a 0 after it. */
+#define CARET_M__NAME_ROOM  8192
+
 /* Does this process hold a lock of that name, or can't that be told?  All locks are looked through: to be asked before
  * a refusal. */
 bool caret_m__is_locked(caret_db *db, const caret_node *n);
