@@ -496,7 +496,8 @@ enum { CARET_SALVAGE_SURE = 1 /* leave out doubtful leaves */ };
  * What is in use is told by the free-space bitmap, and by the way from the root; the changes in the log of a
  * database that was not closed cleanly are added.  Where bitmap and way are both destroyed, leaves are taken
  * that may be from before: newest first, and nothing of an older one in the range of a newer.  Their nodes were true
- * once, and may have been changed or killed since: doubtful_leaves counts them.
+ * once, and may have been changed or killed since: doubtful_leaves counts them.  It counts all where a meta slot is
+ * lost and nothing tells that there was no checkpoint after the one that was found.
  *
  * counts and report may be NULL; report gets lines that name what is lost, cut at `cap`.
  * CARET_OK: nothing is lost.  CARET_E_CORRUPT: something is, or it can't be known; the file is written all the same.

@@ -17,7 +17,9 @@
  *   2  choose   the epoch: that of the newest meta slot that is whole.  If a slot is
  *               damaged, an image may be newer, and then is what tells.  (It may be that of a
  *               checkpoint that was not finished, but all pages are written before it.)
- *               If stamps are newer than all that, no epoch is known.
+ *               There was no newer one if something is whole that it would have written
+ *               over: the other slot, or a part of the image before.  If all that is damaged,
+ *               and stamps are newer, no epoch is known; if none is, what is found is doubtful.
  *   3  walk     from the root, if a slot of that epoch is there.
  *   4  sort     leaves into sure ones (in use by the image, or reached), stale ones (free
  *               by the image; or not reached though nothing in the way was damaged),
@@ -94,6 +96,7 @@ struct salvage {
     struct caret__meta meta[2];
     bool has_meta[2], damaged_meta;
     uint32_t epoch;                      /* chosen; 0 = none */
+    bool maybe_old;                      /* there may have been a newer one, of which nothing is left */
     const struct caret__meta *root_meta; /* of that epoch, NULL = not there */
     bool walk_whole;                     /* nothing in the way of the walk was damaged */
     uint64_t beyond;                     /* pages of the tree that would be after the last one */
@@ -228,19 +231,18 @@ static bool is_lost(const struct salvage *s, uint32_t p)
     return (s->is[p] & IS_USED) && !(s->is[p] & (IS_TREE | IS_RUN)) && !caret__pgno_reserved(p);
 }
 
-/* The newest epoch that a part of an image is of, 0 = none is whole. */
-static uint32_t newest_image(const struct salvage *s)
+/* The newest epoch that a part of an image is of, of even ones or odd ones; 0 = none is whole. */
+static uint32_t newest_image(const struct salvage *s, uint32_t parity)
 {
     uint32_t newest = 0, of;
     union page page;
 
-    for (uint32_t g = 0; g < groups(s); g++)
-        for (uint32_t parity = 0; parity < 2; parity++) {
-            uint32_t pgno = caret__image_pgno(parity, g);
-            if (pgno < s->npages && read_page(s, pgno, &page) &&
-                caret__image_good(page.bytes, pgno, g, &of) && (of & 1u) == parity && of > newest)
-                newest = of;
-        }
+    for (uint32_t g = 0; g < groups(s); g++) {
+        uint32_t pgno = caret__image_pgno(parity, g);
+        if (pgno < s->npages && read_page(s, pgno, &page) && caret__image_good(page.bytes, pgno, g, &of) &&
+            (of & 1u) == parity && of > newest)
+            newest = of;
+    }
     return newest;
 }
 
@@ -287,15 +289,28 @@ static void guess_size(struct salvage *s)
     s->npages = last + 1;
 }
 
+/* Is something whole that the checkpoint after this one would have written over? */
+static bool was_last(const struct salvage *s, uint32_t epoch)
+{
+    uint32_t other = (epoch + 1) & 1u;
+
+    return s->has_meta[other] || newest_image(s, other) != 0;
+}
+
 /* Step 2. */
 static void choose_epoch(struct salvage *s)
 {
     const struct caret__meta *m = newest_meta(s);
 
-    s->epoch = m == NULL || s->damaged_meta ? newest_image(s) : m->epoch;
-    if (m != NULL && s->epoch < m->epoch)
-        s->epoch =
-            newest_stamp(s) <= m->epoch ? m->epoch : 0; /* else there was a newer one, and it is gone */
+    s->epoch = m != NULL ? m->epoch : 0;
+    if (m == NULL || s->damaged_meta) {
+        for (uint32_t parity = 0; parity < 2; parity++)
+            if (newest_image(s, parity) > s->epoch)
+                s->epoch = newest_image(s, parity);
+        s->maybe_old = !was_last(s, s->epoch);
+    }
+    if (s->maybe_old && newest_stamp(s) > s->epoch)
+        s->epoch = 0;
     take_images(s, s->epoch);
     s->root_meta = m != NULL && m->epoch == s->epoch ? m : NULL;
     if (s->root_meta != NULL && s->root_meta->npages < s->npages)
@@ -386,7 +401,7 @@ static int sort_leaves(struct salvage *s)
             return rc;
     }
     s->counts->leaves = s->sure.n + s->doubtful.n;
-    s->counts->doubtful = s->doubtful.n;
+    s->counts->doubtful = s->maybe_old ? s->counts->leaves : s->doubtful.n;
     return CARET_OK;
 }
 
@@ -576,8 +591,10 @@ static int tell(struct teller *t, bool sure_only)
     struct leaves *doubtful = &t->s->doubtful;
     size_t most = t->s->sure.n + doubtful->n + 1;
     struct cover cover = {0};
-    int rc = tell_sure(t);
 
+    if (sure_only && t->s->maybe_old)
+        return CARET_OK;
+    int rc = tell_sure(t);
     if (rc == CARET_OK)
         rc = caret__salvage_log_each(&t->s->log, tell_logged, t);
     if (rc != CARET_OK || sure_only || doubtful->n == 0)
@@ -608,6 +625,11 @@ static void report_metas(struct salvage *s)
             s->report, s->cap,
             "no meta slot and no free-space bitmap of the newest checkpoint is left: that pages are "
             "copies from before can't be told\n");
+    else if (s->maybe_old)
+        caret__report(s->report, s->cap,
+                      "of a checkpoint after number %u nothing is left, nor anything that tells that there "
+                      "was none: all that is found may be from before\n",
+                      s->epoch);
 }
 
 static void report_pages(struct salvage *s)

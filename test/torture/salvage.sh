@@ -1,5 +1,5 @@
 #!/bin/sh
-# Salvage of 60 databases, each damaged in 63 ways, for each of ten seeds.
+# Salvage of 60 databases, each damaged in 127 ways, for each of ten seeds.
 
 seed=1
 while [ "$seed" -le $((10 * ${CARET_TORTURE:-1})) ]; do
