@@ -187,12 +187,22 @@ local function differ_in_place(code, theirs, ours)
     return may and placeless(theirs) == placeless(ours)
 end
 
-local shown, listed, in_company = 0, 0, 0
-local function judge(seed, which, case, theirs, ours, program)
+-- The program made smaller, with both outputs. It was in company; by itself, compiled at another time, it may
+-- differ no more: then the whole one.
+local function smallest(case, theirs, program)
     local code = smaller(case.code, case.at, theirs, program)
-    local small = { run_pair(suite_of({ code }), program) }
-    local x, y = small[1][1], small[2][1]
-    if not differ(x, y) then -- by itself, what was made smaller in company
+    local x, y = run_pair(suite_of({ code }), program)
+    if differ(x[1], y[1]) then
+        return code, x[1], y[1]
+    end
+    x, y = run_pair(suite_of({ case.code }), program)
+    return case.code, x[1], y[1]
+end
+
+local shown, listed, in_company = 0, 0, 0
+local function judge(seed, which, case, theirs, program)
+    local code, x, y = smallest(case, theirs, program)
+    if not differ(x, y) then
         in_company = in_company + 1
         return 0
     end
@@ -202,7 +212,7 @@ local function judge(seed, which, case, theirs, ours, program)
     end
     shown = shown + 1
     if shown <= most then
-        tell(seed, which, case.at, code, small[1][1] or theirs, small[2][1] or ours)
+        tell(seed, which, case.at, code, x, y)
     end
     return 1
 end
@@ -239,7 +249,7 @@ local function run_cases(suite, seed, which, program)
     local bad = 0
     for i, case in ipairs(suite.cases) do
         if differ(theirs[i], ours[i]) and differs_alone(case, program) then
-            bad = bad + judge(seed, which, case, theirs[i], ours[i], program)
+            bad = bad + judge(seed, which, case, theirs[i], program)
         end
     end
     return bad
@@ -257,7 +267,7 @@ end
 local seed, count = tonumber(arg[1] or 1), tonumber(arg[2] or 200)
 local modes = { unpack(arg, 3) }
 if #modes == 0 then
-    modes = { "programs", "indirect", "errors", "globals", "texts", "naked", "stacks" }
+    modes = { "programs", "indirect", "errors", "globals", "texts", "naked", "stacks", "hot" }
 end
 local program, path = shrink.program()
 if not available("test -x " .. path) or not available("sh " .. here .. "/oracle.sh x 'q'") then

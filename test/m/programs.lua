@@ -7,7 +7,7 @@
 -- Modes: "programs" (control flow), "indirect" (the same by indirection and XECUTE), "errors" ($ETRAP,
 -- $ECODE, ZGOTO, $STACK), "globals" (trees and naked references), "texts" (locals that get new texts all the
 -- time), "naked" (programs_naked.lua), "stacks" (programs_stack.lua), "files" (programs_files.lua), "aliases"
--- (programs_alias.lua).
+-- (programs_alias.lua), "hot" (programs_hot.lua, which makes the whole program).
 
 local programs = {}
 
@@ -366,8 +366,13 @@ end
 local start_of_texts = 's y="alpha^beta",c="^"'
 local start = 'k ^zs,^g,^h s i=1,j=2,a=1,b="x^y",x(1)=1,x(2)="two",x("k",1)=3'
 
+local hot = require("programs_hot")(tools)
+
 local function program(index)
     serial = index
+    if mode == "hot" then
+        return hot()
+    end
     local lines = {}
     table.insert(lines, start .. (starts[mode] or ""))
     if mode == "texts" then
