@@ -226,6 +226,18 @@ static int hand_over(caret_session *s, const caret_locals *t)
     return rc == CARET_NONE ? CARET_OK : rc;
 }
 
+/* The name of a function that the table lacks; NULL: it has all. */
+static const char *lacks(const caret_locals *t)
+{
+    return t->enter == NULL   ? "table->enter"
+           : t->leave == NULL ? "table->leave"
+           : t->get == NULL   ? "table->get"
+           : t->set == NULL   ? "table->set"
+           : t->kill == NULL  ? "table->kill"
+           : t->seek == NULL  ? "table->seek"
+                              : NULL;
+}
+
 int caret_session_locals(caret_session *s, const caret_locals *table)
 {
     if (s == NULL || table == NULL)
@@ -233,6 +245,8 @@ int caret_session_locals(caret_session *s, const caret_locals *table)
     if (table->size < sizeof *table || s->db != NULL)
         return caret__fail(CARET_E_INVALID, "%s: %s", __func__,
                            s->db != NULL ? "the session has a database" : "the table's size is too small");
+    if (lacks(table) != NULL)
+        return caret__null(__func__, lacks(table), "a function");
     if (s->elsewhere == table)
         return CARET_OK;
     table->enter(table->who);

@@ -166,16 +166,17 @@ void caret__txn_forget(caret_session *s)
     caret__floor_forget(s->floor_id);
 }
 
-static int check_flags(int flags)
+static int check_flags(const char *function, int flags)
 {
     if ((flags & ~(CARET_TXN_BATCH | CARET_TXN_SYNC | CARET_TXN_SNAPSHOT | CARET_TXN_ALONE)) != 0)
         return caret__fail(CARET_E_INVALID,
-                           "caret_begin: flags are CARET_TXN_BATCH, _SYNC, _SNAPSHOT and _ALONE, not 0x%x",
+                           "%s: flags are CARET_TXN_BATCH, _SYNC, _SNAPSHOT and _ALONE, not 0x%x", function,
                            (unsigned)flags);
     if ((flags & CARET_TXN_SNAPSHOT) != 0 && (flags & CARET_TXN_ALONE) != 0)
         return caret__fail(CARET_E_INVALID,
-                           "caret_begin: flags are CARET_TXN_SNAPSHOT and _ALONE at once; a snapshot "
-                           "is disturbed by nobody");
+                           "%s: flags are CARET_TXN_SNAPSHOT and _ALONE at once; a snapshot "
+                           "is disturbed by nobody",
+                           function);
     return CARET_OK;
 }
 
@@ -189,7 +190,9 @@ static int check_place(const caret_session *s, int flags)
         return caret__fail(CARET_E_INTXN, "a snapshot cannot be begun inside a transaction");
     if ((flags & CARET_TXN_ALONE) != 0 && t->level != 0 && (t->flags & CARET_TXN_ALONE) == 0)
         return caret__fail(CARET_E_INTXN,
-                           "inside a transaction it is too late to run alone: begin the outermost so");
+                           in_snapshot
+                               ? "a transaction that runs alone cannot be begun inside a snapshot"
+                               : "inside a transaction it is too late to run alone: begin the outermost so");
     return CARET_OK;
 }
 
@@ -197,7 +200,7 @@ int caret_begin(caret_session *s, int flags)
 {
     if (caret__unlikely(s == NULL))
         return caret__null(__func__, "s", "a session");
-    int rc = caret__unlikely(flags != 0) ? check_flags(flags) : CARET_OK;
+    int rc = caret__unlikely(flags != 0) ? check_flags(__func__, flags) : CARET_OK;
     if (caret__likely(rc == CARET_OK))
         rc = caret__session_enter(s);
     if (caret__unlikely(rc != CARET_OK) && caret__if_remote(rc, CARET_OK) != CARET_OK)
@@ -510,7 +513,9 @@ int caret_transaction(caret_session *s, caret_txn_fn *fn, void *arg, int flags)
 {
     if (s == NULL || fn == NULL)
         return caret__null(__func__, s == NULL ? "s" : "fn", s == NULL ? "a session" : "a function");
-    int rc = caret_begin(s, flags);
+    int rc = check_flags(__func__, flags);
+    if (rc == CARET_OK)
+        rc = caret_begin(s, flags);
     if (rc != CARET_OK)
         return rc;
     unsigned level = s->txn.level;

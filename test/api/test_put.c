@@ -749,6 +749,11 @@ static void alone_means_that_others_wait(void **state)
     assert_int_equal(caret_begin(s, CARET_TXN_ALONE | CARET_TXN_SNAPSHOT), CARET_E_INVALID);
     OK(caret_begin(s, 0));
     assert_int_equal(caret_begin(s, CARET_TXN_ALONE), CARET_E_INTXN);
+    assert_non_null(strstr(caret_message(), "begin the outermost so"));
+    OK(caret_rollback(s));
+    OK(caret_begin(s, CARET_TXN_SNAPSHOT)); /* to begin that so would be INVALID: no advice */
+    assert_int_equal(caret_begin(s, CARET_TXN_ALONE), CARET_E_INTXN);
+    assert_non_null(strstr(caret_message(), "inside a snapshot"));
     OK(caret_rollback(s));
 }
 
