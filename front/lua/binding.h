@@ -310,6 +310,9 @@ int caret__address(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int 
 /* The same, of what is read or changed there: a node of another database is misuse. */
 int caret__address_here(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last);
 int caret__address_below(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last);
+/* Is the other one of another database?  Two handles on one file are one, and a closed one is of none.  The module
+ * yottadb looks for an address in whichever database is selected. */
+bool caret__is_elsewhere(const struct caret__ldb *d, const struct caret__ldb *other);
 
 /* Push a node like the one at index `like`, in room of `bytes` bytes; kind: what it is besides, 0 or CARET__MUTABLE
  * and more. */

@@ -154,7 +154,7 @@ static const caret_node *item(lua_State *L, struct caret__ldb *d, caret_node_buf
             caret__misuse(L, "item %d of the locks is a node or a table, not a %s", i,
                           caret__typename(L, at));
         struct caret__lnode *n = caret__check_node(L, at);
-        if (n->db != d)
+        if (caret__is_elsewhere(d, n->db))
             caret__misuse(L, "item %d of the locks is a node of another database", i);
         node = &n->node;
     }

@@ -672,6 +672,9 @@ static int core_retype(lua_State *L)
         lua_settop(L, 1);
         return 1;
     }
+    if (caret__lnode(L, 1) == NULL)
+        return caret__misuse(L, "the function that inherit was given made a %s, not a node",
+                             caret__typename(L, 1));
     struct caret__lnode *n = caret__check_node(L, 1);
 
     lua_settop(L, 3);

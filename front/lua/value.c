@@ -87,21 +87,19 @@ int caret__address(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int 
     return caret__address_below(L, d, tmp, first + 1, last);
 }
 
-/* Two handles on one file are one database, and a closed one is none.  The module yottadb looks for an address in
- * whichever database is selected. */
-static bool is_elsewhere(const struct caret__ldb *d, const struct caret__ldb *other)
+bool caret__is_elsewhere(const struct caret__ldb *d, const struct caret__ldb *other)
 {
+    if (other == d || d->translated || other->db == NULL || other->db == d->db)
+        return false;
     const char *path = caret_path(other->db);
-
-    return !d->translated && other->db != NULL && other->db != d->db &&
-           (strcmp(path, ":memory:") == 0 || strcmp(path, caret_path(d->db)) != 0);
+    return strcmp(path, ":memory:") == 0 || strcmp(path, caret_path(d->db)) != 0;
 }
 
 int caret__address_here(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last)
 {
     const struct caret__lnode *from = caret__lnode(L, first);
 
-    if (from != NULL && from->db != d && is_elsewhere(d, from->db))
+    if (from != NULL && caret__is_elsewhere(d, from->db))
         caret__misuse(L, "a node of this database was expected, not of %s", caret_path(from->db->db));
     return caret__address(L, d, tmp, first, last);
 }

@@ -76,13 +76,18 @@ function TestLocks:test_a_list_is_taken_as_a_whole_or_not()
     lu.assertTrue(other:lock({m[1], m[2]}, 0))
     lu.assertTrue(other:lock())
     lu.assertTrue(n:grab(0))
+    lu.assertTrue(db:lock({m[1], {m[2]}}, 0)) -- a node of another handle on the file stands for its address
+    lu.assertNil((other:lock({m[2]}, 0)))
 end
 
 function TestLocks:test_bad_arguments()
     lu.assertErrorMsgContains("timeout is a number", function() n:grab("soon") end)
     lu.assertErrorMsgContains("list of nodes", db.lock, db, "^t")
     lu.assertErrorMsgContains("is a node or a table, not a number", db.lock, db, {5})
-    lu.assertErrorMsgContains("another database", db.lock, db, {m})
+    local elsewhere = caret.open(":memory:")
+    lu.assertErrorMsgContains("item 2 of the locks is a node of another database", db.lock, db,
+        {n, elsewhere.node("^t")})
+    elsewhere:close()
     lu.assertErrorMsgContains("variable name", db.lock, db, {{}})
     local many = {}
     for i = 1, 65 do many[i] = n[i] end

@@ -49,9 +49,10 @@ local functions = {
     counted = {{function() caret.counted(n) end, "counted needs a function, not a node"}},
     inherit = {
         {function() caret.inherit() end, "inherit needs a function that makes nodes, not a nil"},
+        {function() caret.inherit(n) end, "inherit needs a function that makes nodes, not a node"},
         {function() caret.inherit(db.node, 5) end, "metatable of inherit is a table, not a number"},
         {function() caret.inherit(db.node, n) end, "metatable of inherit is a table, not a node"},
-        {function() caret.inherit(function() return 5 end)() end, "a node was expected, not a number"},
+        {function() caret.inherit(function() return 5 end)() end, "was given made a number, not a node"},
     },
     trestart = {{function() caret.trestart() end, "NOTXN: no transaction is running"}},
     trollback = {{function() caret.trollback() end, "NOTXN: no transaction is running"}},
@@ -230,6 +231,7 @@ local nodes = {
     },
     setjson = {
         {function() n:setjson() end, "setjson needs JSON text, not a nil"},
+        {function() n:setjson(n) end, "setjson needs JSON text, not a node"},
         {function() n:setjson("[1,") end, "SYNTAX: the JSON text at line 1, column 4"},
     },
     merge = {
@@ -255,7 +257,10 @@ local nodes = {
         {function() n:swap() end, "swap needs a value"},
         {function() n:swap(f) end, "value must be a string or a number, not a function"},
     },
-    dump = {{function() n:dump("x") end, "dump: maxlines is a number, not a string"}},
+    dump = {
+        {function() n:dump("x") end, "dump: maxlines is a number, not a string"},
+        {function() n:dump(n) end, "dump: maxlines is a number, not a node"},
+    },
     get = {}, data = {}, has_value = {}, has_tree = {}, subscripts = {}, pairs = {},
     random = {}, count = {}, exists = {}, first = {}, last = {},
     name = {}, varname = {}, depth = {}, subsarray = {}, repr = {}, ismutable = {},

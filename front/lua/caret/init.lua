@@ -50,7 +50,7 @@ function methods.dump(node, maxlines)
     local lines, own = {}, get(node)
     maxlines = maxlines or 30
     if type(maxlines) ~= "number" then
-        misuse("dump: maxlines is a number, not a " .. type(maxlines))
+        misuse("dump: maxlines is a number, not a " .. core.typename(maxlines))
     end
     local function add(n, value)
         if value ~= nil then
@@ -220,7 +220,7 @@ local made = setmetatable({}, {__mode = "k"}) -- class record by constructor
 -- subclass, and classes made of it have its metamethods too.
 function caret.inherit(constructor, metatable)
     if type(constructor) ~= "function" then
-        misuse("inherit needs a function that makes nodes, not a " .. type(constructor))
+        misuse("inherit needs a function that makes nodes, not a " .. core.typename(constructor))
     end
     if metatable ~= nil and core.typename(metatable) ~= "table" then
         misuse("the metatable of inherit is a table, not a " .. core.typename(metatable))

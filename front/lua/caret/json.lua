@@ -451,7 +451,7 @@ end
 function json.setjson(node, text)
     data(node) -- raises if it is not a node
     if type(text) ~= "string" then
-        misuse("setjson needs JSON text, not a " .. type(text))
+        misuse("setjson needs JSON text, not a " .. typename(text))
     end
     local r = {text = text, n = 0, nodes = {}, values = {}}
     local at = skip(r, read(r, node, skip(r, find(text, "^\239\187\191") and 4 or 1)))

@@ -34,7 +34,7 @@ end
 --- Raise what can't be the filter of that method.
 function trees.check_filter(name, filter)
     if filter ~= nil and type(filter) ~= "function" then
-        misuse(("%s: the filter is a function, not a %s"):format(name, type(filter)))
+        misuse(("%s: the filter is a function, not a %s"):format(name, typename(filter)))
     end
 end
 
@@ -206,7 +206,7 @@ function trees.reader(at, join)
         at.varname(node) -- raises if it is none
         maxdepth = maxdepth or math.huge
         if type(maxdepth) ~= "number" then
-            misuse("gettree: maxdepth is a number, not a " .. type(maxdepth))
+            misuse("gettree: maxdepth is a number, not a " .. typename(maxdepth))
         end
         trees.check_filter("gettree", filter)
         local value, recurse = at.get(node), maxdepth > 0
