@@ -144,9 +144,9 @@ static enum verdict again(struct frame *f, PyObject **result)
     }
     PyErr_Clear();
     if (f->most != NO_LIMIT && (Py_ssize_t)caret_txn_restarts(l->s) >= f->most) {
-        caret__py_raise_text(
-            f->o->state, CARET_E_BUSY,
-            "BUSY: others changed what the transaction has read, as often as it may begin again");
+        caret__py_raise_text(f->o->state, CARET_E_BUSY,
+                             "BUSY: the transaction has begun again as often as it may, and is to once more: "
+                             "others changed what it has read, or caret.restart() asked for it");
         return failed(f, result);
     }
     caret__py_here.current = l;

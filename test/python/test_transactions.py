@@ -137,7 +137,7 @@ class Forms(Case):
             self.n.value = len(runs)
             caret.restart()
 
-        with self.assertRaises(caret.Busy):
+        with self.assertRaisesRegex(caret.Busy, "others changed what it has read, or caret.restart"):
             body()
         self.assertEqual((len(runs), self.n.value, self.db.level()), (3, None, 0))
         with self.assertRaises(caret.Busy):
