@@ -213,7 +213,7 @@ static int read_number(struct cursor *c, caret_slice *s)
     whole = digits(c);
     if (whole == 0 || (whole > 1 && *first == '0')) {
         c->p = from;
-        return bad(c, "no value");
+        return bad(c, "neither a string, a number, true, false nor null");
     }
     if (c->p < c->end && *c->p == '.') {
         c->p++;
