@@ -414,6 +414,12 @@ case("nodes, within the transaction of a script", function(c)
         for i = 1, 100 do sum = sum + at:move(i):number() end
         caret.node("^oaks", 50):delete()
         return {sum, tostring(caret.node("^oaks", 50):get())}]], 0), {5050, "nil"})
+    is(c("EVAL", [[
+        local at = caret.node("^oaks"):cursor(1)
+        at:move(1 / 3):set(1)
+        at:move("sum"):incr(123456789012345678)
+        at:incr(.1)
+        return {tostring(caret.node("^oaks")[1 / 3].__), at.__}]], 0), {"1", "123456789012345680.1"})
     is(c("EVAL", "redis.call('set', 'k', 'v') return caret.node('^redis').k.__", 0), "v")
     fails(c("EVAL", "caret.node('^oaks').kept = 1 error('no')", 0), "ERR user_script:1: no")
     is(c("EVAL", "return caret.node('^oaks').kept.__", 0), "1")
@@ -425,6 +431,12 @@ case("nodes, within the transaction of a script", function(c)
         ["getmetatable(caret.node('^oaks')).__index = 1"] = "ERR ",
         ["caret.node = 1"] = "ERR user_script:1: Attempt to modify a readonly table",
         ["caret.node('^oaks').kept:__move(1)"] = "ERR only a cursor can be moved",
+        ["caret.node('^oaks'):cursor(1):__move({})"] = "ERR a subscript is a string or a number",
+        ["caret.node('^oaks'):cursor(1):__move(0/0)"] = "ERR INVALID: NaN is not a subscript",
+        ["caret.node('^oaks')(caret.node('^x'))"] = "ERR a node is not a subscript",
+        ["caret.node()"] = "ERR the name of a variable begins with ^",
+        ["caret.node('^oaks').x:incr({})"] = "ERR an increment is a number, or its text",
+        ["caret.node('^oaks').x:incr(1e300)"] = "ERR NUMOFLOW: ",
     }) do
         fails(c("EVAL", script, 0), why)
     end

@@ -148,8 +148,8 @@ static int descend(lua_State *L, struct serve__script_node *n, int first)
 
 static int new_node(lua_State *L)
 {
-    size_t len;
-    const char *name = luaL_checklstring(L, 1, &len);
+    size_t len = 0;
+    const char *name = lua_type(L, 1) == LUA_TSTRING ? lua_tolstring(L, 1, &len) : "";
     struct serve__scripts *x = scripts_of(L);
     session(L, x);
     if (x->q->c->user != NULL)
@@ -206,6 +206,14 @@ static int node_number(lua_State *L)
     return 1;
 }
 
+/* A number as text. */
+static size_t print(lua_Number d, char digits[CARET_CODEC__DOUBLE_ROOM])
+{
+    int64_t whole = d >= -9e15 && d <= 9e15 ? (int64_t)d : 0;
+    return (lua_Number)whole == d ? caret_codec__print_i64(whole, digits)
+                                  : caret_codec__print_shortest(d, digits);
+}
+
 /* Set the value of n to the Lua value i; nil deletes it. */
 static void set(lua_State *L, struct serve__script_node *n, int i)
 {
@@ -216,10 +224,7 @@ static void set(lua_State *L, struct serve__script_node *n, int i)
     if (lua_isnil(L, i)) {
         check(L, x, caret_delete(s, of(n)));
     } else if (lua_type(L, i) == LUA_TNUMBER) {
-        lua_Number d = lua_tonumber(L, i);
-        int64_t whole = d >= -9e15 && d <= 9e15 ? (int64_t)d : 0;
-        len = (lua_Number)whole == d ? caret_codec__print_i64(whole, digits)
-                                     : caret_codec__print_shortest(d, digits);
+        len = print(lua_tonumber(L, i), digits);
         check(L, x, caret_set(s, of(n), digits, len));
     } else if (lua_type(L, i) == LUA_TSTRING) {
         const char *text = lua_tolstring(L, i, &len);
@@ -237,13 +242,28 @@ static int node_set(lua_State *L)
     return 1;
 }
 
+/* What incr adds, as text: the argument 2, or 1.  An exponent is written after E. */
+static const char *increment(lua_State *L, char digits[CARET_CODEC__DOUBLE_ROOM], size_t *len)
+{
+    if (lua_type(L, 2) == LUA_TSTRING)
+        return lua_tolstring(L, 2, len);
+    if (lua_type(L, 2) != LUA_TNUMBER && !lua_isnoneornil(L, 2))
+        fail(L, "ERR an increment is a number, or its text");
+    *len = print(lua_isnoneornil(L, 2) ? 1 : lua_tonumber(L, 2), digits);
+    char *e = memchr(digits, 'e', *len);
+    if (e != NULL)
+        *e = 'E';
+    return digits;
+}
+
 static int node_incr(lua_State *L)
 {
+    char digits[CARET_CODEC__DOUBLE_ROOM];
     caret_slice sum;
     struct serve__script_node *n = check_node(L, 1);
     struct serve__scripts *x = scripts_of(L);
-    size_t len = 1;
-    const char *by = lua_isnoneornil(L, 2) ? "1" : luaL_checklstring(L, 2, &len);
+    size_t len;
+    const char *by = increment(L, digits, &len);
     check(L, x, caret_incr(to_write(L, x), of(n), by, len, &sum));
     lua_pushlstring(L, sum.data, sum.len);
     lua_pushnumber(L, lua_tonumber(L, -1));
@@ -344,18 +364,28 @@ static int node_cursor(lua_State *L)
     return 1;
 }
 
+/* To the child of the same parent by that number, which need not be whole. */
+static int move_to_number(lua_State *L, struct serve__script_node *n)
+{
+    caret_node_buf to;
+    lua_Number d = lua_tonumber(L, 2);
+    if (lua_type(L, 2) == LUA_TNUMBER && d >= -9e15 && d <= 9e15 && (lua_Number)(int64_t)d == d)
+        return caret_node_set_last_int(of(n), (int64_t)d);
+    int rc = caret_node_parent(&to.node, sizeof to, of(n));
+    if (rc == CARET_OK)
+        rc = make_child(L, &to.node, sizeof to, &to.node, 2);
+    return rc == CARET_OK ? caret_node_copy(of(n), n->bytes, &to.node) : rc;
+}
+
 /* Change the last subscript of a cursor, which is returned. */
 static int node_move(lua_State *L)
 {
     struct serve__script_node *n = check_node(L, 1);
-    lua_Number d = lua_tonumber(L, 2);
-    size_t len;
+    size_t len = 0;
     if (!n->cursor)
         fail(L, "ERR only a cursor can be moved: n:cursor(sub)");
-    bool whole = lua_type(L, 2) == LUA_TNUMBER && d >= -9e15 && d <= 9e15 && (lua_Number)(int64_t)d == d;
-    const char *text = whole ? NULL : luaL_checklstring(L, 2, &len);
-    check(L, scripts_of(L),
-          whole ? caret_node_set_last_int(of(n), (int64_t)d) : caret_node_set_last(of(n), text, len));
+    const char *text = lua_type(L, 2) == LUA_TSTRING ? lua_tolstring(L, 2, &len) : NULL;
+    check(L, scripts_of(L), text != NULL ? caret_node_set_last(of(n), text, len) : move_to_number(L, n));
     lua_settop(L, 1);
     return 1;
 }
@@ -401,7 +431,7 @@ static int meta_call(lua_State *L)
     if (parent == NULL)
         return descend(L, n, 2);
     if (caret_node_depth(of(n)) != caret_node_depth(of(parent)) + 1)
-        fail(L, "ERR a method is called as n:name()");
+        fail(L, "ERR a node is not a subscript, and a method is called as n:name()");
     push_subscript(L, of(n));
     lua_rawget(L, lua_upvalueindex(UP_METHODS));
     if (lua_isnil(L, -1))
