@@ -323,7 +323,8 @@ CARET_API int caret_sync(caret_db *db);
  * while the database is in use.  CLOSED, EVICTED. */
 CARET_API int caret_durable(caret_db *db, uint64_t *durable, uint64_t *committed);
 
-/* Take a checkpoint now: afterwards the data file holds all that was committed before. */
+/* Take a checkpoint now: afterwards the data file holds all that was committed before.  What caret_sync() says, NOMEM,
+ * CORRUPT; OPEN and IO also of a file of the archive. */
 CARET_API int caret_checkpoint(caret_db *db);
 
 /* Is told how far a backup is, in bytes: now and then, and at the end, outside every lock.  What it returns is 0 to go
@@ -659,7 +660,9 @@ CARET_API int caret_node_path(caret_node *n, size_t bytes, const char *name, con
 /*
  * Common outcomes of all that follow: CLOSED, EVICTED, NOMEM, CORRUPT, IO,
  * and inside a transaction CARET_RESTART, which must be passed on to whoever
- * began it.  Writers also: READONLY, SHM, DISKFULL, IO_FAILED, TXN_TOO_BIG.
+ * began it.  Writers also: READONLY, SHM, DISKFULL, IO_FAILED, TXN_TOO_BIG, and LIMIT of long values, if others
+ * have been writing as many as they can at once for ten seconds.  The first call in a forked child also says what
+ * caret_open() does, as LIMIT; of a database on a server LIMIT, UNKNOWN and INTERRUPTED may come, too.
  */
 
 /* The value of n.  CARET_NONE if it has none.  `value` points to memory of the
