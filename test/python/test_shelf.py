@@ -143,7 +143,7 @@ class Shelves(Case):
     def test_wrong_flag_or_name(self):
         self.assertRaises(ValueError, shelf.open, self.path, "x")
         for module in (shelf, dbm):
-            with self.assertRaisesRegex(ValueError, "of this thread"):
+            with self.assertRaisesRegex(ValueError, "others are of this thread"):
                 module.open(self.path, "c", name="plans")
 
     def test_a_closed_one(self):

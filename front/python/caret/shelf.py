@@ -34,7 +34,7 @@ os.register_at_fork(after_in_child=_after_fork)
 def check_name(name: str) -> None:
     """What is kept is kept in a file."""
     if not name.startswith("^"):
-        raise ValueError("a name begins with ^, as in '^shelf', not %r: that is a variable of this thread" % (name,))
+        raise ValueError("a name begins with ^, as in '^shelf', not %r: others are of this thread alone" % (name,))
 
 
 def removed(node: Any) -> bool:
