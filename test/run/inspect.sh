@@ -83,8 +83,8 @@ try 0 locks --clear dead
 
 env --default-signal "$caret" watch '^x' >watched 2>watched.err &
 watcher=$!
-env --default-signal "$caret" watch '^y' -- sh -c 'printf "%s %s %s\n" "$CARET_KIND" "$CARET_NODE" "$CARET_VALUE" >>ran; exit 3' &
-runner=$!
+env --default-signal "$caret" watch '^y' -- sh -c 'printf "%s %s %s\n" "$CARET_KIND" "$CARET_NODE" "$CARET_VALUE" >>ran; exit 127' &
+runner=$! # 127 is how sh ends that can't run what it is told, not how a command ends that can't be run itself
 env --default-signal "$caret" top --json --interval 0.05 >top.json 2>top.err &
 top=$!
 until_true sh -c "'$caret' set '^x(0)' probe; grep -q probe watched" # they are there when they see something
@@ -129,6 +129,13 @@ until_true sh -c "'$caret' set '^x(1)' 7; [ -s first ]"
 until_true [ -s first.status ] # though nothing changes any more
 grep -q '="7"' first && [ "$(cat first.status)" = 141 ] && [ ! -s first.err ]
 note $? "a pipe that closes ends it"
+
+"$caret" watch '^w' -- ./none 2>none.err &
+none=$!
+until_true sh -c "'$caret' set '^w(0)' probe; [ -s none.err ]"
+wait "$none"
+[ $? = 3 ] && [ "$(cat none.err)" = "caret watch: ./none can't be run: No such file or directory" ]
+note $? "a command that can't be run ends it"
 
 # The environment of a command takes neither every byte nor every length.
 CARET_VALUE=stale "$caret" watch '^z' -- sh -c 'echo "$CARET_NODE ${CARET_VALUE-none}" >>told' 2>told.err &

@@ -145,29 +145,52 @@ static char **arguments(lua_State *L, int table)
     return argv;
 }
 
+/* The child of execute(): it becomes the program, or writes to `failed` why it can't. */
+static _Noreturn void become(lua_State *L, char **argv, int failed)
+{
+    for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1))
+        if (lua_isstring(L, -1))
+            setenv(lua_tostring(L, -2), lua_tostring(L, -1), 1);
+        else
+            unsetenv(lua_tostring(L, -2));
+    signal(SIGPIPE, SIG_DFL);
+    end_by_signals();
+    execvp(argv[0], argv);
+    int why = errno;
+    while (write(failed, &why, sizeof why) < 0 && errno == EINTR)
+        continue;
+    _exit(127);
+}
+
 /* execute({program, argument, ...}, {NAME = value, or false to have none, ...}) -> pid: found by $PATH, with
- * these in its environment; it ends with status 127 if it can't be run */
+ * these in its environment; nil and why: it can't be run */
 static int host_execute(lua_State *L)
 {
     char **argv = arguments(L, 1);
+    int failed[2], why = 0; /* a pipe that the program's start closes */
+    if (pipe2(failed, O_CLOEXEC) != 0)
+        return luaL_error(L, "SYSTEM: can't start a process: %s", strerror(errno));
     fflush(NULL);
     pid_t pid = fork();
-    if (pid == 0) {
-        for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1))
-            if (lua_isstring(L, -1))
-                setenv(lua_tostring(L, -2), lua_tostring(L, -1), 1);
-            else
-                unsetenv(lua_tostring(L, -2));
-        signal(SIGPIPE, SIG_DFL);
-        end_by_signals();
-        execvp(argv[0], argv);
-        fprintf(stderr, "caret: %s: %s\n", argv[0], strerror(errno));
-        _exit(127);
-    }
+    if (pid == 0)
+        become(L, argv, failed[1]);
+    int error = errno;
+    close(failed[1]);
+    ssize_t n = -1;
+    while (pid > 0 && (n = read(failed[0], &why, sizeof why)) < 0 && errno == EINTR)
+        continue;
+    close(failed[0]);
     if (pid < 0)
-        return luaL_error(L, "SYSTEM: can't start a process: %s", strerror(errno));
-    lua_pushinteger(L, pid);
-    return 1;
+        return luaL_error(L, "SYSTEM: can't start a process: %s", strerror(error));
+    if (n != sizeof why) {
+        lua_pushinteger(L, pid);
+        return 1;
+    }
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    lua_pushnil(L);
+    lua_pushstring(L, strerror(why));
+    return 2;
 }
 
 /* replace({program, argument, ...}): this process becomes that program -> text of why it can't */

@@ -28,13 +28,12 @@ end
 
 -- The command gets the last change of what came; more that comes meanwhile is for the next run.
 local function run_command(o, change)
-    local pid = host.execute({table.unpack(o, 2)}, {
+    local pid, why = host.execute({table.unpack(o, 2)}, {
         CARET_NODE = change.node, CARET_VALUE = for_environment(change.value), CARET_KIND = change.kind,
         CARET_LSN = tostring(change.lsn), CARET_RANGE = change.range and changes.range(change) or false,
     })
-    local status = wait_for(pid)
-    if status == 127 then command.fail(("%s can't be run"):format(o[2]), 1) end
-    return status
+    if not pid then command.fail(("%s can't be run: %s"):format(o[2], why)) end
+    return wait_for(pid)
 end
 
 local function show(o, change)
