@@ -151,6 +151,9 @@ class Look(unittest.TestCase):
         for bad in ("^s(", "1", "^s)", "", "^s(1)x"):
             status, _, data = self.server.request("GET", "/api/path?text=" + bad)
             self.assertEqual(status, 400, (bad, data))
+        status, _, data = self.server.request("GET", "/api/children?node=^n&limit=0")
+        self.assertEqual(status, 400)
+        self.assertIn("limit is a whole number from 1 up", str(data))
         self.assertEqual(self.server.get("complete", text="o")["list"], ["^odd"])
         self.assertEqual(self.server.get("complete", text='s("key30')["list"], ['^s("key30"', '^s("key300"'])
 

@@ -19,7 +19,9 @@ local function number(query, name, default, least, most)
     local text = query[name]
     if not text or text == "" then return default end
     local n = math.tointeger(tonumber(text))
-    if not n or n < least then refuse.with("SYNTAX", name .. " is a whole number") end
+    if not n or n < least then
+        refuse.with("SYNTAX", ("%s is a whole number from %d up"):format(name, least))
+    end
     return math.min(n, most)
 end
 
