@@ -964,8 +964,9 @@ CARET_API int caret_begin(caret_session *s, int flags);
 
 /* Commit the innermost one.  CARET_RESTART (outermost only): somebody changed what it
  * read; nothing was committed, call caret_restart() or caret_rollback().  An error
- * leaves it open, nothing was committed; but when waiting for the disk failed (CARET_SYNC_COMMIT:
- * IO, DISKFULL, IO_FAILED) it is over and visible, and may be lost with the power. */
+ * leaves it open, nothing was committed; but when waiting for the disk failed (CARET_SYNC_COMMIT or CARET_TXN_SYNC: IO,
+ * DISKFULL, IO_FAILED, and EVICTED if the log or the data file was removed) it is over and visible, and may be lost
+ * with the power: caret_txn_level() is 0 then. */
 CARET_API int caret_commit(caret_session *s);
 
 /* Roll back the innermost one.  Locks that were taken in it are given back, and those that were given back in it stay

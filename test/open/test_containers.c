@@ -620,6 +620,15 @@ static void removed_log_is_told_and_a_checkpoint_saves_all(void **state)
     put(db, 10, 20, 10);
     assert_int_equal(caret_sync(db), CARET_E_EVICTED);
     assert_non_null(strstr(caret_message(), log_path));
+    caret_session *s;
+    caret_slice value;
+    OK(caret_session_open(db, &s));
+    OK(caret_begin(s, CARET_TXN_SYNC));
+    OK(caret_set_path(s, "^synced", NULL, 0, "x", 1));
+    assert_int_equal(caret_commit(s), CARET_E_EVICTED);
+    assert_int_equal(caret_txn_level(s), 0); /* it is over, and there to see */
+    OK(caret_get_path(s, "^synced", NULL, 0, &value));
+    caret_session_close(s);
     OK(caret_checkpoint(db));
     assert_int_equal(count(db, 0, 10), 20);
     OK(caret_close(db));

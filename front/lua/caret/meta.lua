@@ -323,7 +323,7 @@ function Database.node(variable, ...) end
 ---@return string?
 function Database:get(variable, ...) end
 
----Set a value: `db:set("^oaks", 1, "shadow", 15)`. Raises VALUE2BIG over 16 MiB, READONLY, DISKFULL, IO, SHM.
+---Set a value: `db:set("^oaks", 1, "shadow", 15)`. Raises VALUE2BIG over 16 MiB, READONLY, DISKFULL, IO, IO_FAILED, SHM.
 ---@param variable caret.Address
 ---@param ... caret.Subscript|caret.Subscript[]|caret.Value|nil subscripts and, last, the value; nil deletes it
 ---@return caret.Value? value the value as it was given
@@ -384,7 +384,7 @@ function Database:variables(locals) end
 ---print(transfer("ann", "bob", 7))          --> nil ROLLBACK: the transaction was rolled back ROLLBACK
 ---```
 ---@param ... "BATCH"|"SYNC"|"ALONE"|string[]|function an optional id: "BATCH" (or "BA"), do not wait for the disk at commit; "SYNC": wait for it; each in any mode, and neither counts in an inner transaction; "ALONE": changes by others wait from the first run on, for a second at most, so that it is seldom run again. Then an optional list of local variables that a restart or rollback puts back, {"*"} for all. Then the function
----@return function run raises TXN_TOO_BIG, READONLY, and, if waiting for the disk failed, IO or DISKFULL: it is committed then but may be lost with the power
+---@return function run raises TXN_TOO_BIG, READONLY, and, if waiting for the disk failed, IO, IO_FAILED, DISKFULL or EVICTED: it is committed then but may be lost with the power
 function Database:transaction(...) end
 
 ---Run a function in a transaction now: `db:tp([id,] [locals,] fn, ...)`. See `Database:transaction`.
@@ -423,7 +423,7 @@ function Database:require(prototypes) end
 function Database:lock(list, timeout) end
 
 ---Wait until everything committed so far is on the disk, whatever the mode.
----@return true? ok failures raise: IO, DISKFULL, IO_FAILED, READONLY
+---@return true? ok failures raise: IO, DISKFULL, IO_FAILED, EVICTED, READONLY
 ---@return string? text
 ---@return string? name
 function Database:sync() end
@@ -478,7 +478,7 @@ function Database:changes(options) end
 function Database:batch(on) end
 
 ---Take a checkpoint: afterwards the data file holds all that was committed before. They come by themselves.
----@return true? ok failures raise: IO, DISKFULL, IO_FAILED, READONLY
+---@return true? ok failures raise: IO, DISKFULL, IO_FAILED, EVICTED, READONLY, UNSUPPORTED (on a server)
 ---@return string? text
 ---@return string? name
 function Database:checkpoint() end
@@ -489,7 +489,7 @@ function Database:checkpoint() end
 ---@param options? caret.BackupOptions
 ---@return true? ok
 ---@return string? text what is wrong
----@return string? name EXISTS, OPEN, BUSY, DISKFULL, IO, IO_FAILED, EVICTED, CORRUPT, LIMIT, READONLY, INVALID, ROLLBACK
+---@return string? name EXISTS, OPEN, BUSY, DISKFULL, IO, IO_FAILED, EVICTED, CORRUPT, LIMIT, READONLY, INVALID, ROLLBACK, UNSUPPORTED
 function Database:backup(path, options) end
 
 ---Walk everything and check that it is right. Writers wait meanwhile; with "online" they do not, and what only lives
@@ -541,7 +541,7 @@ local Node = {}
 ---@return string|any
 function Node:get(default) end
 
----Set the value, as `n.__ = value`. Raises VALUE2BIG over 16 MiB, READONLY, DISKFULL, IO, SHM.
+---Set the value, as `n.__ = value`. Raises VALUE2BIG over 16 MiB, READONLY, DISKFULL, IO, IO_FAILED, SHM.
 ---@param value caret.Value? nil deletes it
 ---@return caret.Value? value as it was given
 function Node:set(value) end
