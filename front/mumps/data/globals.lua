@@ -45,8 +45,8 @@ local sessions = {} -- by name of the database
 
 -- An environment is a database that there is; that of the process is made.
 local function look_for(env)
-    local file = io.open((env:gsub("%.gld$", ".caret")))
-    if not file then return report.no_database(env, "No such file or directory") end
+    local file, _, number = io.open((env:gsub("%.gld$", ".caret")))
+    if not file then return report.no_database(env, number) end
     file:close()
 end
 

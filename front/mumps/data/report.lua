@@ -79,17 +79,17 @@ end
 
 function report.database() return ffi.string(C.caret_mumps__gbldir()) end
 
--- A database can't be opened: `env`, or that of the process if it is "".
+-- A database can't be opened: `env`, or that of the process if it is "".  why: a text, or a number of the system's.
 function report.no_database(env, why)
     local e
     if env == "" then
         e = errors().object("ZGBLDIRACC", report.database(), ".  Cannot continue", "")
-        e.text = e.text .. ",%YDB-I-TEXT, " .. why
     else
         local path = require("mumps.io.files").zparse(env, nil, nil, nil, "SYNTAX_ONLY")
         e = errors().object("ZGBLDIRACC", path, ".  Retaining ", report.database())
-        e.text = e.text .. ",%SYSTEM-E-ENO2, " .. why
     end
+    e.text = e.text .. (type(why) == "number" and
+        (",%%SYSTEM-E-ENO%d, %s"):format(why, ffi.string(C.strerror(why))) or ",%YDB-I-TEXT, " .. why)
     return errors().raise(e)
 end
 
