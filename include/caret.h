@@ -301,8 +301,9 @@ typedef struct caret_options {
  * caret_durable() says 0.  What is about files, the log, or memory that processes share is UNSUPPORTED; so are the
  * options archive and memory_limit.
  *
- * Errors: NOTFOUND OPEN FOREIGN VERSION CORRUPT NETFS BUSY SHM DISKFULL IO NOMEM LIMIT SYSTEM UNSUPPORTED; INVALID
- * names the option that is out of range, or contradicts another (archive with readonly).
+ * Errors: NOTFOUND OPEN FOREIGN VERSION CORRUPT NETFS BUSY SHM DISKFULL IO NOMEM LIMIT SYSTEM UNSUPPORTED; READONLY of
+ * an address that leads to a standby; INVALID names the option that is out of range, or contradicts another (archive
+ * with readonly).
  */
 CARET_API int caret_open(const char *path, const caret_options *options, caret_db **db);
 

@@ -202,7 +202,7 @@ caret.DELETE = nil
 ---@param options? caret.OpenOptions
 ---@return caret.Database? db nil if it can't be opened
 ---@return string? text what is wrong, "NAME: text"
----@return string? name NOTFOUND, OPEN, FOREIGN (not a Caret database), VERSION, CORRUPT, NETFS, BUSY (in use elsewhere in a way that excludes us), SHM, DISKFULL, IO, NOMEM, LIMIT, SYSTEM, UNSUPPORTED (an option that is not for a database by an address, or an address for which nothing is here) or INVALID
+---@return string? name NOTFOUND, OPEN, FOREIGN (not a Caret database), VERSION, CORRUPT, NETFS, BUSY (in use elsewhere in a way that excludes us), SHM, DISKFULL, IO, NOMEM, LIMIT, SYSTEM, UNSUPPORTED (an option that is not for a database by an address, or an address for which nothing is here), READONLY (an address that leads to a standby, opened without `readonly`) or INVALID
 function caret.open(path, options) end
 
 ---Close the default database, if it is open. The next use opens it again.
