@@ -222,6 +222,35 @@ case("CLIENT UNBLOCK, of a client on any worker", function(c)
     fails(c("CLIENT", "UNBLOCK", "1", "NOPE"), "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
 end)
 
+case("CLIENT UNBLOCK holds, whatever the next command of its pipeline answers", function(c)
+    c("RPUSH", "list", "x")
+    for _, after in ipairs({"INCR list", "GET list", "SET k v", "PING"}) do
+        for _ = 1, 4 do
+            local a = check.connect()
+            local id = tostring(a("CLIENT", "ID"))
+            a:write("BLPOP", "a", "0")
+            until_blocked(c, 1)
+            c:send(("CLIENT UNBLOCK %s\r\n%s\r\n"):format(id, after))
+            is(c:read(), 1)
+            c:read()
+            is(a:read(), resp.null)
+            a:close()
+        end
+    end
+end)
+
+case("what is pushed after CLIENT KILL is for others than the one killed", function(c)
+    for _ = 1, 4 do
+        local a = check.connect()
+        local id = tostring(a("CLIENT", "ID"))
+        a:write("BLPOP", "a", "0")
+        until_blocked(c, 1)
+        c:send(("CLIENT KILL ID %s\r\nRPUSH a x\r\nLPOP a\r\n"):format(id))
+        is({c:read(), c:read(), c:read()}, {1, 1, "x"})
+        a:close()
+    end
+end)
+
 case("long names, and answers of some MiB", function(c)
     local name, big = ("n"):rep(1000), ("v"):rep(3 * 1024 * 1024)
     for _ = 1, 3 do

@@ -189,8 +189,10 @@ static int attempt(struct serve__call *q, int key, bool *served)
 static bool is_alive(struct serve__call *q, const struct serve__line_head *h)
 {
     struct serve__blocking *u = q->w->blocking;
-    if (memcmp(&h->owner, &u->me, sizeof u->me) == 0)
-        return *serve__waiters_find(u, h->client) != NULL;
+    if (memcmp(&h->owner, &u->me, sizeof u->me) == 0) {
+        const struct serve__blocked *b = *serve__waiters_find(u, h->client);
+        return b != NULL && !(b->c->flags & SERVE__CONN_DEAD); /* CLIENT KILL in this turn */
+    }
     return serve__line_alive(q->s, &u->base.node, &h->owner);
 }
 

@@ -112,27 +112,51 @@ void serve__conn_gone_blocked(struct serve__worker *w, struct serve__conn *c)
     serve__waiters_stop(w, c->blocked);
 }
 
-int serve__block_end(struct serve__call *q, uint64_t client, bool error, bool *was)
+/* A wait to end: the call, whose transaction it is, and how. */
+struct ending {
+    struct serve__call q; /* first: it is what the transaction is given */
+    uint64_t client;
+    bool error, was;
+};
+
+static void say_ended(struct serve__call *q, struct serve__reply *to, bool error)
 {
+    static const char text[] = "UNBLOCKED client unblocked via CLIENT UNBLOCK";
+    const struct serve__line_request *x = &q->w->blocking->one;
+    if (!error) {
+        to->sink->null_array(to);
+        return;
+    }
+    to->sink->error(to, text, sizeof text - 1);
+    serve__measure_error(q, text);
+    const struct serve__command *cmd = serve__command_find(x->argv[0].data, x->argv[0].len);
+    if (cmd != NULL)
+        serve__add(&q->w->stats->command[cmd->id].failed, 1);
+}
+
+/* It is answered and deleted in one transaction, as a push on another worker may serve it meanwhile. */
+static int end_wait(struct serve__call *q)
+{
+    struct ending *e = (struct ending *)q;
     struct serve__blocking *u = q->w->blocking;
     struct serve__reply out, *to;
-    static const char text[] = "UNBLOCKED client unblocked via CLIENT UNBLOCK";
-    int rc = serve__line_read(q, &u->base.node, u->me.server, (int64_t)client, &u->one);
-    *was = rc == CARET_OK;
+    int rc = serve__line_read(q, &u->base.node, u->me.server, (int64_t)e->client, &u->one);
+    e->was = rc == CARET_OK;
     if (rc != CARET_OK)
         return rc == CARET_NONE ? CARET_OK : rc;
     struct serve__blocked *b = serve__waiters_open_answer(q, &out, &to);
     size_t mark = serve__reply_mark(to);
-    if (error) {
-        to->sink->error(to, text, sizeof text - 1);
-        serve__measure_error(q, text);
-        const struct serve__command *cmd = serve__command_find(u->one.argv[0].data, u->one.argv[0].len);
-        if (cmd != NULL)
-            serve__add(&q->w->stats->command[cmd->id].failed, 1);
-    } else {
-        to->sink->null_array(to);
-    }
+    say_ended(q, to, e->error);
     return serve__waiters_close_answer(q, b, mark);
+}
+
+int serve__block_end(struct serve__call *q, uint64_t client, bool error, bool *was)
+{
+    struct ending e = {.q = *q, .client = client, .error = error};
+    e.q.mark = serve__reply_mark(q->reply);
+    int rc = serve__atomic(&e.q, end_wait);
+    *was = e.was;
+    return rc;
 }
 
 /* CLIENT UNBLOCK id [TIMEOUT|ERROR] */
