@@ -333,10 +333,12 @@ static int answer_streams(struct serve__call *q, const struct request *o)
     uint64_t there = 0;
     size_t n = 0, place = serve__open(q);
     int rc = CARET_OK;
+    bool looked = false; /* one that has waited: a name that it gave twice is told once */
     for (int i = 0; i < o->n && rc == CARET_OK; i++) {
         bool serves = true;
-        if (!serve__block_wants(q, q->argv[o->keys + i]))
+        if (looked || !serve__block_wants(q, q->argv[o->keys + i]))
             continue;
+        looked = q->ready != NULL;
         rc = open_source(q, o, i, &from);
         there += rc == CARET_OK && from.there;
         if (rc == CARET_OK && (o->group == NULL || from.fresh))
