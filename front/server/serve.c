@@ -14,6 +14,7 @@
  * includes; 3 what they name can't be used: the database, an address, a certificate, a cipher, a file of users.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -347,6 +348,15 @@ static void block_signals(sigset_t *set)
     sigaddset(set, SIGRTMIN);
     sigprocmask(SIG_BLOCK, set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL); /* where it was ignored nobody would tell that a worker has ended */
+}
+
+/* Whoever started us may have closed them.  A socket or a file of ours with such a number would get the log. */
+static void hold_standard(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            open("/dev/null", O_RDWR);
 }
 
 /* As many descriptors as clients may come. */
@@ -529,6 +539,7 @@ int serve__main(int argc, char **argv)
         return print_help();
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return print_version();
+    hold_standard();
     serve__manager_begin();
     if (!serve__takeover_begin(argv))
         return 3;

@@ -67,6 +67,26 @@ wait $pid
 note $? "it ends when it is told to"
 trap 'rm -rf "$dir"' EXIT
 
+# A server that was started without the three standard descriptors, and with SIGCHLD ignored, as some programs that
+# start others do.
+env --ignore-signal=CHLD "$server" "$dir/a.caret" --shm-dir "$dir" --port 0 --unix "$dir/s" <&- >&- 2>&- &
+pid=$!
+trap 'kill -9 $pid; rm -rf "$dir"' EXIT
+soon it_answers_or_ended
+[ "$(readlink /proc/$pid/fd/0 /proc/$pid/fd/1 /proc/$pid/fd/2 | uniq)" = /dev/null ]
+note $? "closed standard descriptors are /dev/null, and none of the server's own"
+worker() { tr -d ' ' <"/proc/$pid/task/$pid/children"; }
+old=$(worker)
+another() { [ -n "$(worker)" ] && [ "$(worker)" != "$old" ] && ask "$dir/s" PING; }
+kill -9 "$old"
+soon another
+note $? "where SIGCHLD was ignored a worker that dies is replaced"
+kill $pid
+ended() { ! kill -0 $pid 2>/dev/null; }
+soon ended
+note $? "and the server ends when it is told to"
+trap 'rm -rf "$dir"' EXIT
+
 # caret serve hands on what it does not know: a parameter, or the server's refusal of it.
 server=$caret
 refused '--nonsense 1: there is no such option' serve --nonsense 1
