@@ -39,6 +39,29 @@ case("a key is a node, and a node a key", function(c)
     is({c("SET", "user:07", 1), c("GET", "user:7")}, {"OK", "17"})
 end)
 
+case("whatever changes a key, its node has the bytes and no header", function(c)
+    for _, how in ipairs{{"SET", "%s", "x"}, {"APPEND", "%s", "by"}, {"SETRANGE", "%s", "1", "x"},
+        {"SETBIT", "%s", "3", "1"}, {"BITFIELD", "%s", "SET", "u8", "0", "65"}, {"INCRBYFLOAT", "%s", "2"},
+        {"PFADD", "%s", "a"}, {"BITOP", "NOT", "%s", "five"}} do
+        for _, after in ipairs{{"PING"}, {"PERSIST", "user:7"}, {"RENAME", "plain", "user:7"},
+            {"COPY", "plain", "user:7", "REPLACE"}} do
+            local key = after[2] == "plain" and "plain" or "user:7"
+            c("DEL", "user:7", "plain")
+            c("SET", "five", "5")
+            if how[1] ~= "PFADD" then c("SET", key, "5") end
+            if after[1] == "PERSIST" then c("EXPIRE", key, "1000") end
+            local words = {}
+            for i, word in ipairs(how) do words[i] = word:format(key) end
+            is(type(c(unpack(words))) ~= "table" or how[1] == "BITFIELD", true)
+            if after[1] == "PERSIST" and how[1] == "PFADD" then c("EXPIRE", key, "1000") end
+            c(unpack(after))
+            is(c("CARET.GET", "^user", "7"), c("GET", "user:7"))
+        end
+    end
+    is({c("SET", "user:7", "5"), c("INCRBYFLOAT", "user:7", "1.0"), c("CARET.INCR", "^user", "7", "1")},
+        {"OK", "6", "7"})
+end)
+
 case("a pipeline of GETs and SETs", function(c)
     c:send(("SET user:1:a x\r\nGET user:1:a\r\nGET other\r\nGET user:1:b\r\n"):rep(20))
     for _ = 1, 20 do

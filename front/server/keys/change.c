@@ -70,8 +70,8 @@ static int set_bytes(struct serve__call *q, struct serve__key *k, const void *da
         q->w->memory_at = 0;
     k->exists = true;
     k->type = SERVE__STRING;
-    k->flags = flags;
-    bool plain = expiry == 0 && flags == 0 && !serve__key_is_long(k->name) &&
+    k->flags = k->mapped ? 0 : flags; /* a program's value has a header for its expiry alone */
+    bool plain = expiry == 0 && k->flags == 0 && !serve__key_is_long(k->name) &&
                  (len == 0 || *(const unsigned char *)data != SERVE__HEAD_MARK);
     return plain ? caret_set(q->s, &k->node.node, data, len) : serve__key_put_header(q, k, data, len);
 }
