@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "server/admin/acl.h"
@@ -22,10 +23,11 @@ enum {
     MOST = 96 * 1024, /* bytes of a packet, which the kernel takes whole */
     CARRIED = SERVE__CONN_AUTHENTICATED | SERVE__CONN_UNIX | SERVE__CONN_REPLY_OFF | SERVE__CONN_REPLY_SKIP |
               SERVE__CONN_NO_EVICT | SERVE__CONN_MONITOR | SERVE__CONN_TRACKING | SERVE__CONN_BCAST |
-              SERVE__CONN_DEBUG | SERVE__CONN_DEBUG_SYNC,
+              SERVE__CONN_BROKEN | SERVE__CONN_DEBUG | SERVE__CONN_DEBUG_SYNC,
     BUSY = SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_MULTI | SERVE__CONN_BLOCKED |
            SERVE__CONN_IN_EXEC | SERVE__CONN_PAUSED | SERVE__CONN_AWAY | SERVE__CONN_UNSAVED |
-           SERVE__CONN_HELD | SERVE__CONN_READY
+           SERVE__CONN_HELD | SERVE__CONN_READY,
+    LOOK = 10 /* milliseconds between looks whether another connection has moved */
 };
 
 struct moved {
@@ -85,6 +87,13 @@ static caret_slice input_of(const struct serve__conn *c)
     return (caret_slice){c->in.data + start, c->in.len - start};
 }
 
+/* V5: its messages go to another connection that is here. */
+static bool follows(const struct serve__conn *c)
+{
+    return (c->flags & SERVE__CONN_TRACKING) && c->tracking->redirect != c->id &&
+           serve__track_reaches(c->tracking);
+}
+
 static void describe(const struct serve__conn *c, struct serve__buffer *b)
 {
     struct moved m = {.flags = c->flags & CARRIED,
@@ -110,7 +119,7 @@ static void describe(const struct serve__conn *c, struct serve__buffer *b)
 static bool can_move(const struct serve__conn *c)
 {
     return !(c->flags & BUSY) && c->tls == NULL && c->sent == c->out.len && serve__watched_count(c) == 0 &&
-           serve__locks_idle(c) && c->blocked == NULL && c->queue == NULL;
+           serve__locks_idle(c) && c->blocked == NULL && c->queue == NULL && !follows(c);
 }
 
 static bool send_packet(int to, int fd, const struct serve__buffer *b)
@@ -169,6 +178,8 @@ void serve__moving_turn(struct serve__worker *w)
         next = c->next;
         if (can_move(c))
             move(w, c);
+        else if (follows(c) && w->due > w->now + LOOK)
+            w->due = w->now + LOOK;
     }
     if (w->conns == NULL && w->start->channel < 0)
         w->stopping = true;
@@ -216,6 +227,14 @@ static bool take_user(struct packet *p, struct serve__conn *c)
     return name.len == 0 || c->user != NULL;
 }
 
+static void pass_topics(struct packet *p, uint32_t n)
+{
+    for (uint32_t i = 0; i < n && !p->bad; i++) {
+        take(p, 1);
+        take_text(p);
+    }
+}
+
 static void take_topics(struct serve__worker *w, struct packet *p, struct serve__conn *c, uint32_t n)
 {
     for (uint32_t i = 0; i < n && !p->bad; i++) {
@@ -242,8 +261,8 @@ static caret_slice word(const char *text)
 
 enum { WORDS = 256 };
 
-/* CLIENT TRACKING ON with its options. */
-static int tracking_words(struct packet *p, const struct moved *m, caret_slice argv[WORDS], char number[24])
+/* CLIENT TRACKING ON with its options, but for REDIRECT. */
+static int tracking_words(struct packet *p, const struct moved *m, caret_slice argv[WORDS])
 {
     int n = 0;
     argv[n++] = word("client");
@@ -257,11 +276,6 @@ static int tracking_words(struct packet *p, const struct moved *m, caret_slice a
         argv[n++] = word("optout");
     if (m->how & SERVE__TRACK_NOLOOP)
         argv[n++] = word("noloop");
-    if (m->redirect != 0) {
-        snprintf(number, 24, "%llu", (unsigned long long)m->redirect);
-        argv[n++] = word("redirect");
-        argv[n++] = word(number);
-    }
     for (uint32_t i = 0; i < m->nprefixes; i++) {
         caret_slice prefix = take_text(p);
         if (n + 2 > WORDS || prefix.len == 0) /* all keys, which is what BCAST says alone */
@@ -272,19 +286,31 @@ static int tracking_words(struct packet *p, const struct moved *m, caret_slice a
     return n;
 }
 
+/* The row of a client that has moved before; another worker may be about to take it.  NULL: it is gone. */
+static struct serve__row *row_of(struct serve__worker *w, const struct moved *m)
+{
+    struct serve__row *row = serve__client_row(w->shared, m->redirect);
+    for (int i = 0; row == NULL && !(m->flags & SERVE__CONN_BROKEN) && i < 100; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        row = serve__client_row(w->shared, m->redirect);
+    }
+    return row;
+}
+
 /* V5 */
 static void take_tracking(struct serve__worker *w, struct packet *p, struct serve__conn *c,
                           const struct moved *m)
 {
     caret_slice argv[WORDS];
-    char number[24];
     if (!(m->flags & SERVE__CONN_TRACKING))
         return;
-    int n = tracking_words(p, m, argv, number);
-    if (!p->bad && run(w, c, argv, n))
-        serve__track_send(w, c->tracking, 0, (caret_slice){NULL, 0});
-    else
+    int n = tracking_words(p, m, argv);
+    if (p->bad || !run(w, c, argv, n)) {
         c->flags |= SERVE__CONN_DEAD;
+    } else if (m->redirect != 0) {
+        c->tracking->redirect = m->redirect;
+        c->tracking->row = row_of(w, m);
+    }
 }
 
 static void settle(struct serve__worker *w, struct serve__conn *c, struct packet *p, const struct moved *m)
@@ -299,10 +325,15 @@ static void settle(struct serve__worker *w, struct serve__conn *c, struct packet
     take_name(p, &c->lib_name);
     take_name(p, &c->lib_ver);
     bool known = take_user(p, c);
-    take_topics(w, p, c, m->ntopics);
+    serve__row_write(w, c);
+    struct packet topics = *p; /* a connection of RESP2 that has some may send few commands: they come last */
+    pass_topics(p, m->ntopics);
     take_tracking(w, p, c, m);
     if (m->flags & SERVE__CONN_MONITOR)
         run(w, c, (caret_slice[]){word("monitor")}, 1);
+    take_topics(w, &topics, c, m->ntopics);
+    if (c->flags & SERVE__CONN_TRACKING)
+        serve__track_send(w, c->tracking, 0, (caret_slice){NULL, 0});
     c->flags |= m->flags & (SERVE__CONN_REPLY_OFF | SERVE__CONN_REPLY_SKIP);
     caret_slice input = take_text(p);
     serve__buffer_add(&c->in, input.data, input.len);

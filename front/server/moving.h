@@ -18,6 +18,8 @@
  *       what was closed here alone would go on to be told of.
  *   V4  Users are told by name.  One that the new server does not have ends its connections.
  *   V5  A client that tracks keys is told that all may have changed: what it had read is not known any more.
+ *       One whose messages go to another client moves after that, as it could not be told meanwhile; two that send
+ *       theirs to each other stay.
  *   V6  A worker that has a channel to read from ends after that has: a server that takes over may be taken over while
  *       connections are on the way to it.
  *

@@ -156,6 +156,30 @@ case("what a connection is, it remains", function()
     stop(new)
 end)
 
+case("clients of RESP2 that track, or get the messages of others, remain", function()
+    local pid = start()
+    local early, target, late, both, own, c = connect(), connect(), connect(), connect(), connect(), connect()
+    local id = tostring(target("CLIENT", "ID"))
+    target("SUBSCRIBE", "__redis__:invalidate")
+    for _, one in ipairs{early, late} do is(one("CLIENT", "TRACKING", "ON", "REDIRECT", id, "BCAST"), "OK") end
+    both("CLIENT", "TRACKING", "ON", "BCAST")
+    both("SUBSCRIBE", "a")
+    own("CLIENT", "TRACKING", "ON", "REDIRECT", tostring(own("CLIENT", "ID")))
+    local new = take_over(pid)
+    check.wait(function() return gone(pid) end)
+    is(both("PING"), {"pong", ""})
+    is(own("CLIENT", "TRACKINGINFO")[2], {"on"})
+    for _, one in ipairs{early, late} do
+        is(one("CLIENT", "TRACKINGINFO"), {"flags", {"on", "bcast"}, "redirect", tonumber(id), "prefixes", {""}})
+    end
+    c("SET", "k", "1")
+    local all = {"message", "__redis__:invalidate", resp.null}
+    local one = {"message", "__redis__:invalidate", {"k"}}
+    is({target:read(), target:read(), target:read(), target:read()}, {all, all, one, one})
+    for _, each in ipairs{early, target, late, both, own, c} do each:close() end
+    stop(new)
+end)
+
 case("a server that can't take over changes nothing", function()
     local pid = start()
     local c = connect()

@@ -69,7 +69,7 @@ static void deliver(struct serve__worker *w, struct serve__conn *c, bool redirec
     serve__buffer_free(&b);
 }
 
-static bool is_there(const struct serve__tracking *t)
+bool serve__track_reaches(const struct serve__tracking *t)
 {
     return t->row != NULL && t->row->owner != 0 && t->row->client.id == t->redirect &&
            t->row->dying != t->redirect;
@@ -92,7 +92,7 @@ void serve__track_send(struct serve__worker *w, struct serve__tracking *t, unsig
         deliver(w, t->c, false, n, text);
         return;
     }
-    int at = is_there(t) ? (int)t->row->owner - 1 : -1;
+    int at = serve__track_reaches(t) ? (int)t->row->owner - 1 : -1;
     struct serve__conn *c = at == w->index ? serve__conn_find(w, t->redirect) : NULL;
     if (c != NULL)
         deliver(w, c, true, n, text);

@@ -57,6 +57,9 @@ struct serve__tracking {
 /* A text that grows a key at a time: the elements of the array of a message. */
 void serve__track_text(struct serve__buffer *b, caret_slice key);
 
+/* Is the client there that t sends its messages to?  false, too, where it sends them to no other. */
+bool serve__track_reaches(const struct serve__tracking *t);
+
 /* Send an array of n elements, which `text` holds, to whom the messages of t go.  n 0: null. */
 void serve__track_send(struct serve__worker *w, struct serve__tracking *t, unsigned n, caret_slice text);
 
