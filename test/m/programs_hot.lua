@@ -90,7 +90,8 @@ return function(g)
     end
 
     local function mixed(text)
-        return "s r=r*31+" .. (chance(60) and "(" .. text .. ")" or "$l(" .. text .. ")+$a(" .. text .. ")") .. "#99991"
+        local what = chance(60) and "(" .. text .. ")" or "$l(" .. text .. ")+$a(" .. text .. ")"
+        return "s r=r*31+" .. what .. "#99991"
     end
 
     local list = {
@@ -120,7 +121,8 @@ return function(g)
     local function labels()
         local n = g.serial()
         return {
-            ":hg" .. n .. "(p) q:'$d(^g(p)) 0 q ^g(p)", ":hd" .. n .. "(p) q $d(^g(p))", ":ho" .. n .. "(p) q $o(^g(p))",
+            ":hg" .. n .. "(p) q:'$d(^g(p)) 0 q ^g(p)",
+            ":hd" .. n .. "(p) q $d(^g(p))", ":ho" .. n .. "(p) q $o(^g(p))",
             ":hi" .. n .. "(p) q $i(^h(p),2)", ":hq" .. n .. "(p) q $q(^h(p))",
             ":hs" .. n .. "(p,q,z) s z=" .. short("p_q_$g(z)") .. " q",
         }

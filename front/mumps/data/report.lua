@@ -79,7 +79,8 @@ end
 
 function report.database() return ffi.string(C.caret_mumps__gbldir()) end
 
--- A database can't be opened: `env`, or that of the process if it is "".  why: a text, or a number of the system's.
+-- A database can't be opened: `env`, or that of the process if it is "".
+-- why: a text, or a number of the system's.
 function report.no_database(env, why)
     local e
     if env == "" then
