@@ -161,7 +161,9 @@ case("clients of RESP2 that track, or get the messages of others, remain", funct
     local early, target, late, both, own, c = connect(), connect(), connect(), connect(), connect(), connect()
     local id = tostring(target("CLIENT", "ID"))
     target("SUBSCRIBE", "__redis__:invalidate")
-    for _, one in ipairs{early, late} do is(one("CLIENT", "TRACKING", "ON", "REDIRECT", id, "BCAST"), "OK") end
+    for _, one in ipairs{early, late} do
+        is(one("CLIENT", "TRACKING", "ON", "REDIRECT", id, "BCAST"), "OK")
+    end
     both("CLIENT", "TRACKING", "ON", "BCAST")
     both("SUBSCRIBE", "a")
     own("CLIENT", "TRACKING", "ON", "REDIRECT", tostring(own("CLIENT", "ID")))
@@ -170,7 +172,8 @@ case("clients of RESP2 that track, or get the messages of others, remain", funct
     is(both("PING"), {"pong", ""})
     is(own("CLIENT", "TRACKINGINFO")[2], {"on"})
     for _, one in ipairs{early, late} do
-        is(one("CLIENT", "TRACKINGINFO"), {"flags", {"on", "bcast"}, "redirect", tonumber(id), "prefixes", {""}})
+        local info = {"flags", {"on", "bcast"}, "redirect", tonumber(id), "prefixes", {""}}
+        is(one("CLIENT", "TRACKINGINFO"), info)
     end
     c("SET", "k", "1")
     local all = {"message", "__redis__:invalidate", resp.null}
