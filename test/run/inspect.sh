@@ -83,7 +83,8 @@ try 0 locks --clear dead
 
 env --default-signal "$caret" watch '^x' >watched 2>watched.err &
 watcher=$!
-env --default-signal "$caret" watch '^y' -- sh -c 'printf "%s %s %s\n" "$CARET_KIND" "$CARET_NODE" "$CARET_VALUE" >>ran; exit 127' &
+# As by a parent that ignores its children's ends.
+env --default-signal --ignore-signal=CHLD "$caret" watch '^y' -- sh -c 'printf "%s %s %s\n" "$CARET_KIND" "$CARET_NODE" "$CARET_VALUE" >>ran; exit 127' &
 runner=$! # 127 is how sh ends that can't run what it is told, not how a command ends that can't be run itself
 env --default-signal "$caret" top --json --interval 0.05 >top.json 2>top.err &
 top=$!

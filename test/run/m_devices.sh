@@ -39,6 +39,20 @@ grep -q 'Job error - the process ended before it began' got
 note $? "a job that is killed before it begins is an error"
 cd "$dir" || exit 1
 
+# A parent may have SIGCHLD ignored, as some supervisors do: what commands end with is told all the same.
+mkdir "$dir/ignored" && cd "$dir/ignored" || exit 1
+cat >ignored.m <<'end'
+ignored zsy "exit 3" w $zsy
+ o "p":(command="exit 4")::"pipe" c "p" w " ",$zclose,!
+end
+(
+    trap '' CHLD
+    CARET_DB="$dir/ignored/db" ydb_routines=. timeout "$patience" "$build/caret-m" -run ignored </dev/null >got 2>&1
+)
+[ "$(cat got)" = "3 4" ]
+note $? "ZSYSTEM and CLOSE tell what a command ended with, also where SIGCHLD was ignored"
+cd "$dir" || exit 1
+
 # A program that computes, and does so until its reader has seen all that it wrote before.
 mkdir "$dir/seen" && cd "$dir/seen" || exit 1
 cat >seen.m <<'end'

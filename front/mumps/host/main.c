@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,7 @@ static int after_output(int status)
 int main(int argc, char **argv)
 {
     fill_descriptors();
+    signal(SIGCHLD, SIG_DFL); /* ignored, as a parent may have it, the status of ZSYSTEM and pipes is lost */
     lua_State *L = caret_mumps__vm();
     if (L == NULL) {
         fputs("caret-m: no memory\n", stderr);

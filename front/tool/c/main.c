@@ -7,6 +7,7 @@
  * Exit status: 0 fine, 1 finding or wrong answer, 2 usage, 3 database error.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +136,7 @@ static void take_closed_descriptors(void)
 int main(int argc, char **argv)
 {
     take_closed_descriptors();
+    signal(SIGCHLD, SIG_DFL); /* ignored, as a parent may have it, nothing tells that a program has ended */
     struct caret__pool *pool = caret__pool_new();
     lua_State *L = pool != NULL ? lua_newstate(caret__pool_alloc, pool) : NULL;
     int status = 3, number = 0;
