@@ -398,7 +398,7 @@ local FIGURES = { -- page, its pattern; file, its pattern; how many units of the
     {"docs/m.md", "levels | ([%d,]+)", "front/mumps/runtime/level.lua", "LIMIT = (%d+)"},
     {"docs/m.md", "subscripts, arguments | (%d+)", "front/mumps/compiler/expr.lua", "MOST_ACTUALS = (%d+)"},
     {"docs/m.md", "arguments | %d+, (%d+)", "front/mumps/compiler/expr.lua", "MOST_ACTUALS = %d+, (%d+)"},
-    {"docs/server.md", "name of over (%d+) bytes", "front/server/keys/key.h",
+    {"docs/server.md", "name has over (%d+) bytes", "front/server/keys/key.h",
         "#else\n#define SERVE__NAME_MAX (%w+)"},
     {"docs/server.md", "takes more than (%d+) bytes", "front/server/keys/key.h",
         "#else\n#define SERVE__NAME_MAX (%w+)"},

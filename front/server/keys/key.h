@@ -2,7 +2,7 @@
  * key.h - keys of Redis as nodes.
  *
  *     ^redis(key)               database 0; ^redis1 to ^redis15 the others
- *       value a plain string: the bytes themselves, if they don't begin with C1 and it does not expire
+ *       value a plain string: the bytes themselves, if they don't begin with C1 and there is nothing else to keep
  *                               else a header:
  *         C1 type flags         type: one of SERVE__STRING...; flags: what follows
  *         [expiry, 8 bytes]     SERVE__HEAD_EXPIRES: milliseconds since 1970
