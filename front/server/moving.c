@@ -23,11 +23,12 @@ enum {
     MOST = 96 * 1024, /* bytes of a packet, which the kernel takes whole */
     CARRIED = SERVE__CONN_AUTHENTICATED | SERVE__CONN_UNIX | SERVE__CONN_REPLY_OFF | SERVE__CONN_REPLY_SKIP |
               SERVE__CONN_NO_EVICT | SERVE__CONN_MONITOR | SERVE__CONN_TRACKING | SERVE__CONN_BCAST |
-              SERVE__CONN_BROKEN | SERVE__CONN_DEBUG | SERVE__CONN_DEBUG_SYNC,
+              SERVE__CONN_DEBUG | SERVE__CONN_DEBUG_SYNC,
     BUSY = SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_MULTI | SERVE__CONN_BLOCKED |
            SERVE__CONN_IN_EXEC | SERVE__CONN_PAUSED | SERVE__CONN_AWAY | SERVE__CONN_UNSAVED |
            SERVE__CONN_HELD | SERVE__CONN_READY,
-    LOOK = 10 /* milliseconds between looks whether another connection has moved */
+    LOOK = 10,       /* milliseconds between looks whether another connection has moved */
+    MOST_LOOKS = 100 /* at a worker that has died, or does not run */
 };
 
 struct moved {
@@ -286,15 +287,29 @@ static int tracking_words(struct packet *p, const struct moved *m, caret_slice a
     return n;
 }
 
-/* The row of a client that has moved before; another worker may be about to take it.  NULL: it is gone. */
+/* This worker reads the next packet; and the row of what came in it is there, or nothing came. */
+static void take_begin(struct serve__worker *w)
+{
+    atomic_fetch_or(&w->stats->taking, 1);
+}
+
+static void take_end(struct serve__worker *w)
+{
+    if (w->stats->taking & 1)
+        atomic_fetch_add(&w->stats->taking, 1);
+}
+
+/* The row of a client that has moved before: its packet was read before this one, maybe by a worker that has not
+ * written the row yet.  NULL: it is gone. */
 static struct serve__row *row_of(struct serve__worker *w, const struct moved *m)
 {
-    struct serve__row *row = serve__client_row(w->shared, m->redirect);
-    for (int i = 0; row == NULL && !(m->flags & SERVE__CONN_BROKEN) && i < 100; i++) {
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        row = serve__client_row(w->shared, m->redirect);
+    for (int i = 0; i < w->shared->nworkers; i++) {
+        serve__counter *taking = &w->shared->stats[i].taking;
+        uint64_t then = *taking;
+        for (int n = 0; (then & 1) && *taking == then && n < MOST_LOOKS; n++)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
-    return row;
+    return serve__client_row(w->shared, m->redirect);
 }
 
 /* V5 */
@@ -326,6 +341,7 @@ static void settle(struct serve__worker *w, struct serve__conn *c, struct packet
     take_name(p, &c->lib_ver);
     bool known = take_user(p, c);
     serve__row_write(w, c);
+    take_end(w);
     struct packet topics = *p; /* a connection of RESP2 that has some may send few commands: they come last */
     pass_topics(p, m->ntopics);
     take_tracking(w, p, c, m);
@@ -388,9 +404,13 @@ static void channel_ready(struct serve__worker *w, struct serve__source *s)
     static char bytes[MOST];
     size_t len;
     int fd, rc = 1;
-    for (int i = 0; i < AT_ONCE && (rc = receive(s->fd, bytes, &len, &fd)) > 0; i++)
+    for (int i = 0; i < AT_ONCE && rc > 0; i++) {
+        take_begin(w);
+        rc = receive(s->fd, bytes, &len, &fd);
         if (fd >= 0)
             arrived(w, fd, bytes, len);
+        take_end(w);
+    }
     if (rc == 0) { /* the old server has ended */
         epoll_ctl(w->epoll, EPOLL_CTL_DEL, s->fd, NULL);
         close(s->fd);
@@ -403,6 +423,7 @@ bool serve__moving_open(struct serve__worker *w)
     static struct serve__source source;
     if (w->start->channel < 0)
         return true;
+    take_end(w); /* of the one that died in this place */
     source = (struct serve__source){SERVE__SOURCE_OTHER, w->start->channel, channel_ready};
     return serve__watch(w, &source, EPOLLIN | EPOLLEXCLUSIVE);
 }

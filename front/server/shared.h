@@ -66,7 +66,8 @@ struct serve__stats {
     serve__counter turned;     /* when the last turn began, in milliseconds; 0: it does not serve yet */
     serve__counter client_memory, evicted_clients; /* maxmemory-clients: meet/client_memory.c */
     serve__counter listens;                        /* the round of its sockets: relisten.h */
-    serve__counter reserved[19];                   /* for features to come: give them a name above */
+    serve__counter taking;       /* odd: it has a packet, but not the row of what came in it: moving.c */
+    serve__counter reserved[18]; /* for features to come: give them a name above */
     struct serve__command_stats command[SERVE__COMMANDS_MAX];
 };
 

@@ -183,6 +183,35 @@ case("clients of RESP2 that track, or get the messages of others, remain", funct
     stop(new)
 end)
 
+-- How often the workers of that server have waited for anything.
+local function waits(pid)
+    local n = 0
+    for _, worker in ipairs(check.workers(pid)) do
+        n = n + tonumber(read("/proc/" .. worker .. "/status"):match("\nvoluntary_ctxt_switches:%s*(%d+)"))
+    end
+    return n
+end
+
+case("for a client that is gone those that sent it their messages hold up nobody", function()
+    local pid, n, all = start(), 60, {}
+    local target = connect()
+    local id = tostring(target("CLIENT", "ID"))
+    for i = 1, n do
+        all[i] = connect()
+        is(all[i]("CLIENT", "TRACKING", "ON", "REDIRECT", id), "OK")
+    end
+    target("QUIT")
+    target:close()
+    local new = take_over(pid)
+    check.wait(function() return gone(pid) end)
+    for _, one in ipairs(all) do
+        is(one("CLIENT", "TRACKINGINFO")[2], {"on", "broken_redirect"})
+    end
+    is(waits(new) < n * 50, true)
+    for _, one in ipairs(all) do one:close() end
+    stop(new)
+end)
+
 case("a server that can't take over changes nothing", function()
     local pid = start()
     local c = connect()
