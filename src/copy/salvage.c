@@ -275,7 +275,7 @@ static void read_metas(struct salvage *s)
         empty |= said == 0;
     }
     const struct caret__meta *m = newest_meta(s); /* only the first checkpoint of all has no other slot */
-    s->damaged_meta |= empty && (m == NULL || m->epoch > 1);
+    s->damaged_meta |= empty && (m == NULL || m->epoch > 1 || newest_image(s, 0) != 0 || newest_stamp(s) > 1);
 }
 
 /* Without a meta nothing says how many pages there were: up to the last one that is something, or free. */

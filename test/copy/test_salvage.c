@@ -532,6 +532,28 @@ static void commits_in_the_memory_of_the_dead_are_salvaged(void **state)
     drop(&truth);
 }
 
+/* Nothing but zeros is a slot that was never written, unless something shows that there was a second checkpoint. */
+static void zeros_are_not_taken_for_a_slot_never_written(void **state)
+{
+    caret_salvaged counts = {.size = sizeof counts};
+    int rc;
+
+    (void)state;
+    kill_and_wait(child_with(0, 1, 8));
+    snprintf(file_name, sizeof file_name, "%s/damaged", dir);
+    snprintf(out_name, sizeof out_name, "%s/out.zwr", dir);
+    load_image();
+    const struct caret__meta *second = (const void *)image;
+    assert_int_equal(second->epoch, 2);
+    damaged[0] = 1;
+    write_damaged(image_size);
+    struct lines found = salvaged(file_name, 0, &rc, &counts);
+    assert_int_equal(rc, CARET_E_CORRUPT);
+    assert_int_equal(counts.epoch, 2);
+    drop(&found);
+    forget_history();
+}
+
 static void what_is_no_database_gives_no_file(void **state)
 {
     caret_salvaged counts = {.size = sizeof counts};
@@ -562,6 +584,7 @@ int main(void)
         TEST(cut_off_file),
         TEST(changes_in_the_log_are_salvaged),
         TEST(commits_in_the_memory_of_the_dead_are_salvaged),
+        TEST(zeros_are_not_taken_for_a_slot_never_written),
         TEST(what_is_no_database_gives_no_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
