@@ -519,7 +519,7 @@ static int tell_leaf(const struct teller *t, const struct leaf *l, const struct 
     for (unsigned i = 0; i < caret__page_count(&page.page); i++) {
         struct caret__entry e = caret__page_entry(&page.page, i);
         unsigned len = caret__page_key(&page.page, i, key);
-        struct caret__salvaged_node node = {key, len, e.val, e.vlen, cover != NULL};
+        struct caret__salvaged_node node = {key, len, e.val, e.vlen};
         if (cover != NULL && is_covered(cover, key, len))
             continue;
         if (before != NULL && caret__bytes_compare(key, len, last_key(before), before->last_len) <= 0)
@@ -580,7 +580,7 @@ static int tell_doubtful(const struct teller *t, struct cover *cover)
 
 static int tell_logged(void *ctx, const uint8_t *key, size_t len, const uint8_t *val, size_t vlen, bool run)
 {
-    struct caret__salvaged_node node = {key, len, val, vlen, false};
+    struct caret__salvaged_node node = {key, len, val, vlen};
 
     return tell_node(ctx, &node, run);
 }

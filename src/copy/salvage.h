@@ -14,7 +14,6 @@ struct caret__salvaged_node {
     size_t klen;
     const uint8_t *val; /* NULL: a long value whose bytes are damaged */
     size_t vlen;
-    bool doubtful; /* perhaps from an older state */
 };
 typedef int caret__salvage_fn(void *ctx, const struct caret__salvaged_node *node);
 

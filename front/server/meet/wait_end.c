@@ -153,7 +153,6 @@ static int end_wait(struct serve__call *q)
 int serve__block_end(struct serve__call *q, uint64_t client, bool error, bool *was)
 {
     struct ending e = {.q = *q, .client = client, .error = error};
-    e.q.mark = serve__reply_mark(q->reply);
     int rc = serve__atomic(&e.q, end_wait);
     *was = e.was;
     return rc;
