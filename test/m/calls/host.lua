@@ -81,6 +81,8 @@ local echo = db:require "echo: string* echo^calls(I:string*)".echo
 for _, v in ipairs {1e14, 123456789012345, 2 ^ 53 - 1, -3.0, -0.0, .5, 1e300, true, false, "1e5"} do
     show(v == "1e5" or echo(v), db:ci("$$echo^calls", v), ydb.ci("$$echo^calls", v))
 end
+-- A number of M is a text, but where a table says what it is.
+show(type(db:ci "$$count^calls"), type(functions.count()), type(echo(5)))
 show(db:require "int: string* echo^calls(I:long)".int(true))
 show(select(2, pcall(db.ci, db, "$$echo^calls", unpack({}, 1, 33))):match "M takes.*")
 local path = os.getenv "CARET_DB" .. "-other"
