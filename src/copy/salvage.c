@@ -289,12 +289,17 @@ static void guess_size(struct salvage *s)
     s->npages = last + 1;
 }
 
-/* Is something whole that the checkpoint after this one would have written over? */
-static bool was_last(const struct salvage *s, uint32_t epoch)
+/* Where a slot is damaged: by the images, too.  Is something whole that the checkpoint after that would have written
+ * over? */
+static void ask_images(struct salvage *s)
 {
-    uint32_t other = (epoch + 1) & 1u;
+    uint32_t image[2] = {newest_image(s, 0), newest_image(s, 1)};
 
-    return s->has_meta[other] || newest_image(s, other) != 0;
+    for (unsigned parity = 0; parity < 2; parity++)
+        if (image[parity] > s->epoch)
+            s->epoch = image[parity];
+    uint32_t other = (s->epoch + 1) & 1u;
+    s->maybe_old = !s->has_meta[other] && image[other] == 0;
 }
 
 /* Step 2. */
@@ -303,12 +308,8 @@ static void choose_epoch(struct salvage *s)
     const struct caret__meta *m = newest_meta(s);
 
     s->epoch = m != NULL ? m->epoch : 0;
-    if (m == NULL || s->damaged_meta) {
-        for (uint32_t parity = 0; parity < 2; parity++)
-            if (newest_image(s, parity) > s->epoch)
-                s->epoch = newest_image(s, parity);
-        s->maybe_old = !was_last(s, s->epoch);
-    }
+    if (s->damaged_meta) /* which it is without a slot */
+        ask_images(s);
     if (s->maybe_old && newest_stamp(s) > s->epoch)
         s->epoch = 0;
     take_images(s, s->epoch);
