@@ -108,9 +108,8 @@ static int make_child(lua_State *L, caret_node *n, size_t bytes, const caret_nod
     size_t len;
     if (lua_type(L, i) == LUA_TNUMBER) {
         lua_Number d = lua_tonumber(L, i);
-        int64_t whole = d >= -9e15 && d <= 9e15 ? (int64_t)d : 0;
-        return (lua_Number)whole == d ? caret_node_child_int(n, bytes, parent, whole)
-                                      : caret_node_child_double(n, bytes, parent, d);
+        return serve__script_is_whole(d) ? caret_node_child_int(n, bytes, parent, (int64_t)d)
+                                         : caret_node_child_double(n, bytes, parent, d);
     }
     if (lua_type(L, i) != LUA_TSTRING)
         fail(L, "ERR a subscript is a string or a number");
@@ -206,14 +205,6 @@ static int node_number(lua_State *L)
     return 1;
 }
 
-/* A number as text. */
-static size_t print(lua_Number d, char digits[CARET_CODEC__DOUBLE_ROOM])
-{
-    int64_t whole = d >= -9e15 && d <= 9e15 ? (int64_t)d : 0;
-    return (lua_Number)whole == d ? caret_codec__print_i64(whole, digits)
-                                  : caret_codec__print_shortest(d, digits);
-}
-
 /* Set the value of n to the Lua value i; nil deletes it. */
 static void set(lua_State *L, struct serve__script_node *n, int i)
 {
@@ -224,7 +215,7 @@ static void set(lua_State *L, struct serve__script_node *n, int i)
     if (lua_isnil(L, i)) {
         check(L, x, caret_delete(s, of(n)));
     } else if (lua_type(L, i) == LUA_TNUMBER) {
-        len = print(lua_tonumber(L, i), digits);
+        len = serve__script_print(lua_tonumber(L, i), digits);
         check(L, x, caret_set(s, of(n), digits, len));
     } else if (lua_type(L, i) == LUA_TSTRING) {
         const char *text = lua_tolstring(L, i, &len);
@@ -249,7 +240,7 @@ static const char *increment(lua_State *L, char digits[CARET_CODEC__DOUBLE_ROOM]
         return lua_tolstring(L, 2, len);
     if (lua_type(L, 2) != LUA_TNUMBER && !lua_isnoneornil(L, 2))
         fail(L, "ERR an increment is a number, or its text");
-    *len = print(lua_isnoneornil(L, 2) ? 1 : lua_tonumber(L, 2), digits);
+    *len = serve__script_print(lua_isnoneornil(L, 2) ? 1 : lua_tonumber(L, 2), digits);
     char *e = memchr(digits, 'e', *len);
     if (e != NULL)
         *e = 'E';
@@ -369,7 +360,7 @@ static int move_to_number(lua_State *L, struct serve__script_node *n)
 {
     caret_node_buf to;
     lua_Number d = lua_tonumber(L, 2);
-    if (lua_type(L, 2) == LUA_TNUMBER && d >= -9e15 && d <= 9e15 && (lua_Number)(int64_t)d == d)
+    if (lua_type(L, 2) == LUA_TNUMBER && serve__script_is_whole(d))
         return caret_node_set_last_int(of(n), (int64_t)d);
     int rc = caret_node_parent(&to.node, sizeof to, of(n));
     if (rc == CARET_OK)

@@ -76,16 +76,10 @@ static int quick_set(void *scripts, void *node, const char *value, int len)
     return s == NULL ? QUICK_SLOW : quick_done(x, caret_set(s, of(node), value, (size_t)len), QUICK_NULL);
 }
 
-static bool is_whole(double d)
-{
-    return d >= -9e15 && d <= 9e15 && (double)(int64_t)d == d;
-}
-
 static int quick_set_number(void *scripts, void *node, double d)
 {
     char digits[CARET_CODEC__DOUBLE_ROOM];
-    size_t len =
-        is_whole(d) ? caret_codec__print_i64((int64_t)d, digits) : caret_codec__print_shortest(d, digits);
+    size_t len = serve__script_print(d, digits);
     return quick_set(scripts, node, digits, (int)len);
 }
 
@@ -94,7 +88,7 @@ static int quick_incr(void *scripts, void *node, double by)
     struct serve__scripts *x = scripts;
     char digits[CARET_CODEC__DOUBLE_ROOM];
     caret_slice sum;
-    caret_session *s = is_whole(by) ? quick_to_write(x) : NULL;
+    caret_session *s = serve__script_is_whole(by) ? quick_to_write(x) : NULL;
     if (s == NULL)
         return QUICK_SLOW;
     int rc = caret_incr(s, of(node), digits, caret_codec__print_i64((int64_t)by, digits), &sum);
@@ -118,7 +112,8 @@ static int quick_data(void *scripts, void *node)
 static int quick_move(void *node, double sub)
 {
     struct serve__script_node *n = node;
-    return n->cursor && is_whole(sub) && caret_node_set_last_int(of(n), (int64_t)sub) == CARET_OK
+    return n->cursor && serve__script_is_whole(sub) &&
+                   caret_node_set_last_int(of(n), (int64_t)sub) == CARET_OK
                ? QUICK_NULL
                : QUICK_SLOW;
 }
