@@ -176,9 +176,9 @@ static int write_meta(const struct caret__copy *c)
 
     memcpy(m.uuid, sh->uuid, sizeof m.uuid);
     int rc = caret__meta_write(c->fd, c->path, &m);
-    if (rc != CARET_OK || m.epoch == 1)
+    if (rc != CARET_OK)
         return rc;
-    m.epoch--; /* and the other slot: of a database that has had two checkpoints, zeros there are damage */
+    m.epoch--; /* and the other slot: zeros there are damage */
     return caret__meta_write(c->fd, c->path, &m);
 }
 

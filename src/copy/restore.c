@@ -102,7 +102,7 @@ static int new_uuid(struct restore *r, int fd)
     m.uuid[6] = (uint8_t)((m.uuid[6] & 0x0f) | 0x40);
     m.uuid[8] = (uint8_t)((m.uuid[8] & 0x3f) | 0x80);
     int rc = caret__meta_write(fd, r->temp, &m);
-    if (rc != CARET_OK || m.epoch == 1)
+    if (rc != CARET_OK)
         return rc;
     m.epoch--; /* the other slot too, as in a backup */
     return caret__meta_write(fd, r->temp, &m);

@@ -266,16 +266,10 @@ static const struct caret__meta *newest_meta(const struct salvage *s)
 
 static void read_metas(struct salvage *s)
 {
-    bool empty = false;
-
     for (unsigned slot = 0; slot < 2; slot++) {
-        int said = caret__meta_slot(s->fd, slot, &s->meta[slot]);
-        s->has_meta[slot] = said > 0;
-        s->damaged_meta |= said < 0;
-        empty |= said == 0;
+        s->has_meta[slot] = caret__meta_slot(s->fd, slot, &s->meta[slot]);
+        s->damaged_meta |= !s->has_meta[slot];
     }
-    const struct caret__meta *m = newest_meta(s); /* only the first checkpoint of all has no other slot */
-    s->damaged_meta |= empty && (m == NULL || m->epoch > 1 || newest_image(s, 0) != 0 || newest_stamp(s) > 1);
 }
 
 /* Without a meta nothing says how many pages there were: up to the last one that is something, or free. */

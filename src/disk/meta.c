@@ -160,7 +160,7 @@ int caret__meta_read(int fd, const char *path, uint64_t file_size, struct caret_
     if (fstat(fd, &st) == 0 && (uint64_t)st.st_size > file_size) /* it grew, and then a slot was written */
         file_size = (uint64_t)st.st_size;
     unsigned best = v[0] != SLOT_GOOD || (v[1] == SLOT_GOOD && m[1].epoch > m[0].epoch);
-    if (v[!best] == SLOT_EMPTY && m[best].epoch > 1) /* both were written: it may have been the newer one */
+    if (v[!best] == SLOT_EMPTY) /* creation writes both: it may have been the newer one */
         return caret__fail(CARET_E_CORRUPT,
                            "%s: page %u (meta slot): nothing but zeros, where a checkpoint was", path,
                            !best * CARET__META_SPACING / CARET__PAGE_SIZE);
@@ -169,19 +169,14 @@ int caret__meta_read(int fd, const char *path, uint64_t file_size, struct caret_
     return check(&pair->meta, path, file_size);
 }
 
-int caret__meta_slot(int fd, unsigned slot, struct caret__meta *m)
+bool caret__meta_slot(int fd, unsigned slot, struct caret__meta *m)
 {
     enum verdict v;
     struct stat st;
 
-    if (fstat(fd, &st) != 0 || read_slot(fd, "", slot, m, &v) != CARET_OK)
-        return -1;
-    if (v != SLOT_GOOD)
-        return v == SLOT_EMPTY ? 0 : -1;
-    return m->min_reader <= CARET__FORMAT && m->page_size == CARET__PAGE_SIZE &&
-                   nonsense(m, UINT64_MAX) == NULL
-               ? 1
-               : -1;
+    return fstat(fd, &st) == 0 && read_slot(fd, "", slot, m, &v) == CARET_OK && v == SLOT_GOOD &&
+           m->min_reader <= CARET__FORMAT && m->page_size == CARET__PAGE_SIZE &&
+           nonsense(m, UINT64_MAX) == NULL;
 }
 
 static void meta_seal(struct caret__meta *m)

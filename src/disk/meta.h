@@ -69,8 +69,8 @@ int caret__images_write(struct caret__engine *e, uint32_t epoch, uint32_t npages
 /* Read the images of an epoch into CARET__MAP_FREE: CORRUPT names the page. *count: bits set. */
 int caret__images_read(struct caret__engine *e, uint32_t epoch, uint32_t npages, uint32_t *count);
 
-/* One slot, for salvage: 1 good and of this build, 0 never written, -1 damaged. */
-int caret__meta_slot(int fd, unsigned slot, struct caret__meta *m);
+/* One slot, for salvage: is it good and of a format that this build reads? */
+bool caret__meta_slot(int fd, unsigned slot, struct caret__meta *m);
 
 /* An image page, for salvage: is it the one of that group, and of which epoch?  Is page i of the group free? */
 bool caret__image_good(const uint8_t *page, uint32_t pgno, uint32_t group, uint32_t *epoch);

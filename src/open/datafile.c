@@ -9,15 +9,17 @@
  * A new database is made whole under another name and renamed, so a death while
  * creating leaves no half of one:
  *
- *     NAME.caret-new:  allocate, bitmap image, empty root, meta (clean), fsync
+ *     NAME.caret-new:  allocate, bitmap images, empty root, both meta slots (clean), fsync
  *     rename to NAME.caret, fsync of the directory
  *
  * It is then opened as any database that was closed cleanly: there is one way in.
  * All this happens under the gate, so two creators don't meet.
  *
- *     page 0 .. FIRST_PAGE - 1    meta slots; epoch 1 is in slot 1, slot 0 is zero
- *     FIRST_PAGE, + 1             bitmap images (even, odd epochs)
+ *     page 0 .. FIRST_PAGE - 1    meta slots of epochs 2 and 1, which say the same
+ *     FIRST_PAGE, + 1             their bitmap images
  *     FIRST_PAGE + 2              the root, an empty leaf
+ *
+ * So a slot is never zero, and one that is has lost a checkpoint, in the first session too.
  */
 #include "open/open.h"
 
@@ -42,6 +44,7 @@
 /* Page numbers of a new database: 1 MiB, and as many in small builds. */
 #define NEW_PAGES 256u
 #define NEW_ROOT  (CARET__FIRST_PAGE + 2u)
+#define NEW_EPOCH 2u /* both slots and both images are written */
 
 /* ------------------------------------------------------------------- path */
 
@@ -250,10 +253,12 @@ static int put_pages(const struct caret__engine *e, int fd)
         atomic_init(&map[i], 0);
     for (uint32_t i = NEW_ROOT + 1; i < NEW_PAGES; i++)
         map[i / 64] |= UINT64_C(1) << i % 64;
-    caret__image_fill((uint8_t *)page, 1, 0, map, NEW_PAGES);
-    rc = put(e, fd, page, sizeof page, (uint64_t)caret__image_pgno(1, 0) * CARET__PAGE_SIZE);
-    if (rc != CARET_OK)
-        return rc;
+    for (uint32_t epoch = 1; epoch <= NEW_EPOCH; epoch++) {
+        caret__image_fill((uint8_t *)page, epoch, 0, map, NEW_PAGES);
+        rc = put(e, fd, page, sizeof page, (uint64_t)caret__image_pgno(epoch, 0) * CARET__PAGE_SIZE);
+        if (rc != CARET_OK)
+            return rc;
+    }
     memset(page, 0, sizeof page);
     caret__page_init(root, NEW_ROOT, 0);
     root->epoch = 1;
@@ -261,13 +266,13 @@ static int put_pages(const struct caret__engine *e, int fd)
     return put(e, fd, page, sizeof page, (uint64_t)NEW_ROOT * CARET__PAGE_SIZE);
 }
 
-static int put_meta(const struct caret__engine *e, int fd)
+static int put_metas(const struct caret__engine *e, int fd)
 {
     struct caret__meta m;
+    int rc = CARET_OK;
 
     memset(&m, 0, sizeof m);
     m.flags = CARET__META_CLEAN;
-    m.epoch = 1;
     m.generation = 1;
     m.lsn = CARET__FIRST_LSN;
     m.root = NEW_ROOT;
@@ -278,7 +283,9 @@ static int put_meta(const struct caret__engine *e, int fd)
         return caret__fail_errno(CARET_E_SYSTEM, "%s: no random numbers for its identity", e->path);
     m.uuid[6] = (uint8_t)((m.uuid[6] & 0x0f) | 0x40); /* version and variant: RFC 4122, random */
     m.uuid[8] = (uint8_t)((m.uuid[8] & 0x3f) | 0x80);
-    return caret__meta_write(fd, e->path, &m);
+    for (m.epoch = 1; rc == CARET_OK && m.epoch <= NEW_EPOCH; m.epoch++)
+        rc = caret__meta_write(fd, e->path, &m);
+    return rc;
 }
 
 static int allocate(const struct caret__engine *e, int fd)
@@ -300,7 +307,7 @@ static int fill(const struct caret__engine *e, int fd)
         rc = put_pages(e, fd);
     CARET_FAULT("create_pages");
     if (rc == CARET_OK)
-        rc = put_meta(e, fd);
+        rc = put_metas(e, fd);
     if (rc == CARET_OK && caret__fsync(fd) != 0)
         rc = caret__fail_errno(CARET_E_IO, "%s: cannot sync the new database", e->path);
     CARET_FAULT("create_synced");

@@ -2,6 +2,7 @@
 #include "support/database.h"
 
 #include "base/crc32c.h"
+#include "base/fault.h"
 #include "disk/meta.h"
 
 /* ----------------------------------------------------------------- the bad */
@@ -65,19 +66,28 @@ static void hard_links_are_refused(void **state)
     assert_int_equal(open_code(path), CARET_OK);
 }
 
-/* Change the newest meta slot, with a right crc. */
-static void change_meta(void (*change)(struct caret__meta *m))
+/* The newest meta slot, and where it lies. */
+static off_t newest_meta(struct caret__meta *newest)
 {
     struct caret__meta m[2];
-    int fd = open(path, O_RDWR);
+    int fd = open(path, O_RDONLY);
 
     for (int i = 0; i < 2; i++)
         assert_int_equal(pread(fd, &m[i], sizeof m[i], i * CARET__META_SPACING), sizeof m[i]);
-    int best = m[1].epoch > m[0].epoch;
-    change(&m[best]);
-    m[best].crc = caret__crc32c(0, &m[best], offsetof(struct caret__meta, crc));
-    assert_int_equal(pwrite(fd, &m[best], sizeof m[best], best * CARET__META_SPACING), sizeof m[best]);
     close(fd);
+    *newest = m[m[1].epoch > m[0].epoch];
+    return (m[1].epoch > m[0].epoch) * CARET__META_SPACING;
+}
+
+/* Change the newest meta slot, with a right crc. */
+static void change_meta(void (*change)(struct caret__meta *m))
+{
+    struct caret__meta m;
+    off_t at = newest_meta(&m);
+
+    change(&m);
+    m.crc = caret__crc32c(0, &m, offsetof(struct caret__meta, crc));
+    write_file(path, &m, sizeof m, at);
 }
 
 static void from_the_future(struct caret__meta *m)
@@ -140,7 +150,7 @@ static void damaged_bitmap_names_its_page(void **state)
 
 static void torn_meta_slot_falls_back_if_the_log_reaches(void **state)
 {
-    struct caret__meta m[2];
+    struct caret__meta m;
 
     (void)state;
     /* two checkpoints, the newer one's slot is then destroyed: the log of 0..300 goes back to the older */
@@ -156,12 +166,7 @@ static void torn_meta_slot_falls_back_if_the_log_reaches(void **state)
         kill(getpid(), SIGKILL);
     }
     waitpid(pid, NULL, 0);
-    int fd = open(path, O_RDWR);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(pread(fd, &m[i], sizeof m[i], i * CARET__META_SPACING), sizeof m[i]);
-    int best = m[1].epoch > m[0].epoch;
-    close(fd);
-    write_file(path, "tear", 4, best * CARET__META_SPACING + 200);
+    write_file(path, "tear", 4, newest_meta(&m) + 200);
     caret_db *db = NULL;
     int rc = try_open(&db); /* pages of the older tree may have been reused since: an error, or everything */
     if (rc == CARET_OK) {
@@ -175,18 +180,62 @@ static void torn_meta_slot_falls_back_if_the_log_reaches(void **state)
 
 static void damaged_newest_slot_without_log_is_an_error(void **state)
 {
-    struct caret__meta m[2];
+    struct caret__meta m;
 
     (void)state;
     caret_db *db = open_db();
     put(db, 0, 100, 20);
     OK(caret_close(db));
-    int fd = open(path, O_RDWR);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(pread(fd, &m[i], sizeof m[i], i * CARET__META_SPACING), sizeof m[i]);
-    close(fd);
-    write_file(path, "tear", 4, (m[1].epoch > m[0].epoch) * CARET__META_SPACING + 200);
+    write_file(path, "tear", 4, newest_meta(&m) + 200);
     assert_int_equal(open_code(path), CARET_E_CORRUPT);
+}
+
+/* The states of a database that has had one session at most. */
+enum young { CREATED, OPENED, COMMITTED, CLOSED, YOUNG };
+
+static void make_young(enum young how)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+#ifdef CARET_FAULTS
+        if (how == CREATED)
+            caret__fault_arm("create_renamed", 1, CARET__FAULT_KILL);
+#endif
+        caret_db *db = open_db();
+        if (how > OPENED)
+            put(db, 0, 300, 40);
+        if (how == CLOSED)
+            OK(caret_close(db));
+        kill(getpid(), SIGKILL);
+    }
+    waitpid(pid, NULL, 0);
+}
+
+static void zeros_are_no_slot_that_was_never_written(void **state)
+{
+    static const uint8_t zeros[CARET__PAGE_SIZE];
+    char command[512];
+
+    (void)state;
+    for (unsigned i = 0; i < 2 * YOUNG; i++) {
+        make_young(i / 2);
+        write_file(path, zeros, sizeof zeros, i % 2 * CARET__META_SPACING);
+        assert_int_equal(open_code(path), CARET_E_CORRUPT);
+        assert_non_null(strstr(caret_message(), "nothing but zeros, where a checkpoint was"));
+        snprintf(command, sizeof command, "rm -f %s*", path);
+        assert_int_equal(system(command), 0);
+    }
+    for (unsigned i = 0; i < YOUNG; i++) { /* without damage each opens */
+        make_young(i);
+        caret_db *db = open_db();
+        if (i > OPENED)
+            assert_int_equal(count(db, 0, 40), 300);
+        check(db);
+        OK(caret_close(db));
+        snprintf(command, sizeof command, "rm -f %s*", path);
+        assert_int_equal(system(command), 0);
+    }
 }
 
 static void missing_or_short_log_is_an_error(void **state)
@@ -223,9 +272,7 @@ static void damaged_log_is_no_silent_loss(void **state)
         kill(getpid(), SIGKILL);
     }
     waitpid(pid, NULL, 0);
-    int fd = open(path, O_RDWR);
-    assert_int_equal(pread(fd, &m, sizeof m, 0), sizeof m);
-    close(fd);
+    newest_meta(&m);
     write_file(log_path, "ROT", 3, (off_t)((m.lsn - m.log_base) % m.log_size) + 5000);
     assert_int_equal(open_code(path), CARET_E_CORRUPT);
     assert_int_equal(open_code(path), CARET_E_CORRUPT); /* and again: nothing was thrown away */
@@ -336,6 +383,7 @@ int main(void)
         TEST(damaged_bitmap_names_its_page),
         TEST(torn_meta_slot_falls_back_if_the_log_reaches),
         TEST(damaged_newest_slot_without_log_is_an_error),
+        TEST(zeros_are_no_slot_that_was_never_written),
         TEST(missing_or_short_log_is_an_error),
         TEST(damaged_log_is_no_silent_loss),
         TEST(owners_with_another_shm_are_told_apart),
