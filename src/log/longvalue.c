@@ -120,6 +120,20 @@ static uint32_t least_of(const struct caret__room *room, uint32_t pages, uint32_
     return (uint32_t)caret__max64(pages, caret__min64(ahead, room->ahead - later + over));
 }
 
+/* The transaction has all the reservations that it may have. */
+static int no_more(const struct caret__engine *e, const struct caret__room *room)
+{
+    if (room->scraps)
+        return caret__fail(
+            CARET_E_DISKFULL,
+            "%s: it is full%s: what is free lies in more than %u pieces, which the long values of one "
+            "transaction may take",
+            e->path, caret__in_memory(e) ? " (memory_limit)" : "", CARET__ROOM_ENTRIES);
+    return caret__fail(CARET_E_TXN_TOO_BIG,
+                       "%s: more long values in one transaction than %u MiB of pages hold", e->path,
+                       (unsigned)(CARET__ROOM_ENTRIES * (uint64_t)MOST_PAGES * CARET__PAGE_SIZE >> 20));
+}
+
 /* Under the mutex: find and reserve; the file is grown when there is no room.  RESTART: wait, many do this now. */
 static int reserve(struct caret__engine *e, struct caret__room *room, uint32_t pages)
 {
@@ -129,15 +143,15 @@ static int reserve(struct caret__engine *e, struct caret__room *room, uint32_t p
     struct caret__reserved *r = free_entry(e, &scarce);
 
     if (room->n == CARET__ROOM_ENTRIES)
-        return caret__fail(CARET_E_TXN_TOO_BIG,
-                           "%s: more long values in one transaction than %u MiB of pages hold", e->path,
-                           (unsigned)(CARET__ROOM_ENTRIES * (uint64_t)MOST_PAGES * CARET__PAGE_SIZE >> 20));
+        return no_more(e, room);
     if (r == NULL || (scarce && room->n == 0))
         return CARET_RESTART;
     uint32_t least = least_of(room, pages, ahead, scarce);
     int rc = find_pages(e, least, ahead, &pgno, &count);
-    if (rc == CARET_E_DISKFULL && least > pages && !scarce) /* the last pieces may do */
+    if (rc == CARET_E_DISKFULL && least > pages && !scarce) { /* the last pieces may do */
         rc = find_pages(e, pages, ahead, &pgno, &count);
+        room->scraps = true;
+    }
     if (rc != CARET_OK)
         return rc;
     r->pgno = pgno;
@@ -162,6 +176,7 @@ void caret__room_done(struct caret__engine *e, struct caret__room *room)
                 caret__reserved_drop(sh, &sh->reserved[i]);
     caret__writer_unlock(e);
     room->n = 0;
+    room->scraps = false;
 }
 
 /* Reserve; with the disk or shared memory full, what died since the last checkpoint is still to be had. */

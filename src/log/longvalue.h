@@ -14,6 +14,7 @@ struct caret__room {
     uint32_t longest;    /* pages of the longest of them */
     uint32_t pgno, left; /* of the last reservation: what is not used yet */
     unsigned n;
+    bool scraps; /* the file could not grow: one of them has fewer pages than were wanted */
     uint32_t first[CARET__ROOM_ENTRIES]; /* first pages of the reservations */
 };
 

@@ -430,6 +430,47 @@ static void a_large_transaction_finds_room(void **state)
     OK(caret_close(db));
 }
 
+/* Set ^t(1), ... to texts of so many bytes, together `all` bytes of them, in one transaction. */
+static int set_together(caret_session *s, size_t len, size_t all)
+{
+    caret_node_buf n;
+
+    OK(caret_begin(s, 0));
+    text_of(5, len, text);
+    for (size_t i = 0; i < all / len; i++)
+        OK(caret_set(s, node_at(&n, "^t", (int64_t)i), text, len));
+    return caret_commit(s);
+}
+
+/* They may take a gigabyte of pages, which is not there: it is full, and not the transaction too large. */
+static void long_values_of_a_transaction_that_find_no_room_are_told_so(void **state)
+{
+    (void)state;
+#ifdef CARET_SMALL
+    print_message("skipped: in this build a transaction has less room than the database\n");
+    skip();
+#endif
+    caret_db *db = open_memory();
+    caret_session *s = session_of(db);
+    caret_node_buf n;
+    unsigned full = 0;
+
+    for (size_t part = 20; part >= 2; part--) {
+        OK(caret_node_var(&n.node, sizeof n, "^t", 2));
+        OK(caret_kill(s, &n.node));
+        int rc = set_together(s, 3000, LIMIT / part);
+        if (rc == CARET_OK)
+            continue;
+        assert_int_equal(rc, CARET_E_DISKFULL);
+        assert_non_null(strstr(caret_message(), "memory_limit"));
+        full++;
+        check(db);
+    }
+    assert_int_not_equal(full, 0);
+    caret_session_close(s);
+    OK(caret_close(db));
+}
+
 /* It says which options count here: there is no folder in shared memory. */
 static void a_transaction_may_change_half_of_the_arena(void **state)
 {
@@ -537,6 +578,7 @@ int main(void)
         TEST(a_fork_wakes_who_waits),
         TEST(a_full_one_says_so_and_recovers),
         TEST(a_large_transaction_finds_room),
+        TEST(long_values_of_a_transaction_that_find_no_room_are_told_so),
         TEST(a_transaction_may_change_half_of_the_arena),
         TEST(a_backup_makes_a_file_of_it),
         TEST(a_snapshot_stays_as_it_was),
