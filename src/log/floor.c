@@ -4,7 +4,9 @@
  * The floor is one word {slot + 1, nonce} and a deadline.  Other writers look at
  * it before they ask for the writer mutex and wait, outside of every lock, until
  * it is returned, its holder is dead, or the deadline (one second) passes: it can
- * delay, never block.
+ * delay, never block.  The deadline is raised before the floor is taken, and only
+ * raised: a holder never has one that was another's and has passed, for which writers
+ * would not wait and the next one would take the floor away.
  *
  * A thread may have several floors, of several databases or, after a deadline, of one; and a session may go to
  * another thread.  So a thread knows the last few in whose name it acts: it has taken one, or says who
@@ -13,6 +15,8 @@
  * A transaction that is to run alone from the beginning waits for the floor, as writers do, and takes it then.
  */
 #include "log/floor.h"
+
+#include "base/fault.h"
 
 #define OWN 8 /* arbitrary */
 
@@ -53,18 +57,29 @@ static bool lives(struct caret__engine *e, uint64_t owner)
     return slot < e->sh->max_procs && atomic_load(&e->slots[slot].state) == CARET__SLOT_USED;
 }
 
+static void raise_deadline(struct caret__shared *sh, uint64_t to)
+{
+    uint64_t was = atomic_load(&sh->floor_deadline);
+
+    while (was < to && !atomic_compare_exchange_weak(&sh->floor_deadline, &was, to))
+        ;
+}
+
 void caret__floor_take(struct caret__engine *e, uint64_t id)
 {
     struct caret__shared *sh = e->sh;
     uint64_t nobody = 0, now = caret__now_ns();
     uint64_t owner = atomic_load(&sh->floor_owner);
 
-    if (owner != 0 && owner != id && (atomic_load(&sh->floor_deadline) < now || !lives(e, owner)))
-        atomic_compare_exchange_strong(&sh->floor_owner, &owner, 0);
-    if (atomic_compare_exchange_strong(&sh->floor_owner, &nobody, id) || nobody == id) {
-        atomic_store(&sh->floor_deadline, now + FLOOR_NS);
+    if (owner != 0 && owner != id && (atomic_load(&sh->floor_deadline) < now || !lives(e, owner)) &&
+        atomic_compare_exchange_strong(&sh->floor_owner, &owner, 0))
+        owner = 0;
+    if (owner != 0 && owner != id)
+        return;
+    raise_deadline(sh, now + FLOOR_NS);
+    if (atomic_compare_exchange_strong(&sh->floor_owner, &nobody, id) || nobody == id)
         caret__floor_speak(id);
-    }
+    CARET_FAULT("floor_taken");
 }
 
 void caret__floor_return(struct caret__engine *e, uint64_t id)

@@ -5,8 +5,12 @@
 #include "support/database.h"
 
 #include "support/crowd.h"
+#include "support/points.h"
+
+#include <sys/prctl.h>
 
 #include "api/session.h"
+#include "base/fault.h"
 
 static char second_path[112];
 
@@ -195,6 +199,35 @@ static void a_thread_waits_for_no_floor_of_its_own(void **state)
     close_it(a);
 }
 
+/* Whoever has just taken the floor has it for a second, though the last deadline is long over. */
+static void a_floor_just_taken_is_not_taken_away(void **state)
+{
+    int status;
+
+    (void)state;
+    need_points();
+    pid_t taker = fork();
+    if (taker == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        struct open h = open_at(path);
+        caret__fault_arm("floor_taken", 1, CARET__FAULT_STOP);
+        caret_begin(h.s, CARET_TXN_ALONE);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(taker, &status, WUNTRACED), taker);
+    assert_true(WIFSTOPPED(status));
+    struct open late = open_at(path);
+    uint64_t owner = floor_of(late), deadline = atomic_load(&late.s->e->sh->floor_deadline);
+    assert_int_not_equal(owner, 0);
+    assert_true(deadline >= UINT64_C(1000000000)); /* of the monotonic clock: a second after it was taken */
+    begin_undisturbed(late);
+    if (caret__now_ns() < deadline)
+        assert_int_equal(floor_of(late), owner);
+    OK(caret_rollback(late.s));
+    kill_and_wait(taker);
+    close_it(late);
+}
+
 static int setup_two(void **state)
 {
     int rc = setup(state);
@@ -209,6 +242,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(only_what_the_transaction_read_restarts_it, setup_two, teardown),
         cmocka_unit_test_setup_teardown(a_thread_may_have_two_floors, setup_two, teardown),
         cmocka_unit_test_setup_teardown(a_thread_waits_for_no_floor_of_its_own, setup_two, teardown),
+        cmocka_unit_test_setup_teardown(a_floor_just_taken_is_not_taken_away, setup_two, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
