@@ -937,7 +937,8 @@ enum {
  * so the file may grow by the size that the database had; they are free again when it ends or its process dies.
  *   Writing a global in it: READONLY.  caret_begin() in it nests; beginning one inside a
  * transaction: INTXN.  Locals and locks are as ever.  caret_restart() keeps the snapshot.
- *   EVICTED from a read: the snapshot is lost, as the host closed our descriptors.  Errors of beginning: those of
+ *   EVICTED from a read: the snapshot is lost, as the host closed our descriptors, or the connection to the server was
+ * lost; end it, and begin another one.  Errors of beginning: those of
  * caret_checkpoint(), NOMEM, and READONLY for a database opened read-only.
  */
 

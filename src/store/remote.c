@@ -10,6 +10,8 @@
  *   RESTART   the transaction is broken: all calls say RESTART until it begins again, or is rolled back
  *   EVICTED   the server has given the session's locks away: none is held any more, and a transaction is broken, so
  *             that nothing is committed under a lock that somebody else may have
+ * Neither breaks a snapshot, of which nothing is going to be committed, and nothing is begun again by itself.  The
+ * driver's RESTART means that it is gone: that is EVICTED, of each read until it ends.
  * A value that a step brings along is kept for the get that comes next, and for no other.
  */
 #include "store/remote.h"
@@ -64,6 +66,12 @@ int caret__remote_said(struct caret__remote *r, int rc)
 {
     if (rc == CARET_E_EVICTED)
         caret__names_clear(&r->locks, false);
+    if (r->reads)
+        return rc == CARET_RESTART
+                   ? caret__fail(CARET_E_EVICTED,
+                                 "%s: the snapshot is lost with its connection; begin another one",
+                                 r->db->shown)
+                   : rc;
     if ((rc == CARET_E_EVICTED || rc == CARET_RESTART) && r->txn->level != 0)
         r->txn->broken = true;
     return rc;

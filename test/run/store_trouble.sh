@@ -215,6 +215,26 @@ say 'return db:get "^s" + 0 > 0'
 is true "and it was done"
 quiet
 
+# -------------------------------------------------- a snapshot that is lost
+
+lose() { may "select pg_terminate_backend(pid, 60000) from pg_stat_activity where application_name = 'caret'"; }
+ask "$url"
+echo 'return db:snapshot(function() db:get "^a" serve() return db:get "^b" end)' >&6
+say 'return db:lock({{"^l"}}, 1), db:get "^a"'
+is '4' "a snapshot, and a lock in it"
+lose
+say 'local told = "" for _ = 1, 2 do told = told .. select(2, pcall(db.get, db, "^a")).message end return told'
+is 'the snapshot is lost' "it is lost with its connection"
+is 'that held the locks' "and so is the lock"
+say 'return db:get "^a"'
+is 'the snapshot is lost' "each read tells that"
+echo end >&6
+heard
+is 'the snapshot is lost' "the function is not run again"
+say 'return db:snapshot(function() return db:get "^a" end)'
+is '4' "and another snapshot is one"
+quiet
+
 # ------------------------------------------------------------------ tables
 
 ask "$url"
