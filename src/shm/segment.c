@@ -209,10 +209,14 @@ static void point_into(struct caret__engine *e)
     pg->path = e->path;
 }
 
-static int no_space(struct caret__engine *e, const char *what)
+/* Its length was chosen by whoever made it, under other limits perhaps. */
+static int no_space(struct caret__engine *e, const char *what, uint64_t bytes)
 {
-    return caret__fail_errno(e->observes ? CARET_E_NOMEM : CARET_E_SHM, "%s: cannot map the %s", e->path,
-                             what);
+    return caret__fail_errno(
+        e->observes ? CARET_E_NOMEM : CARET_E_SHM,
+        "%s: cannot map the %s, %llu MiB; a limit of this process (ulimit -v) may leave too "
+        "little address space",
+        e->path, what, (unsigned long long)(bytes >> 20) + 1);
 }
 
 /* What may this process do with the shared memory? */
@@ -226,13 +230,13 @@ static int map_ring(struct caret__engine *e, const struct caret__shared *sh)
     uint8_t *p = mmap(NULL, 2 * sh->ring_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (p == MAP_FAILED)
-        return no_space(e, "log ring");
+        return no_space(e, "log ring", 2 * sh->ring_size);
     e->ring = p;
     for (unsigned i = 0; i < 2; i++) {
         void *half = mmap(p + i * sh->ring_size, sh->ring_size, protection(e), MAP_SHARED | MAP_FIXED,
                           caret__fd(&e->shm_fd), (off_t)sh->off_ring);
         if (half == MAP_FAILED)
-            return no_space(e, "log ring");
+            return no_space(e, "log ring", 2 * sh->ring_size);
     }
     return CARET_OK;
 }
@@ -246,7 +250,7 @@ static int map_segment(struct caret__engine *e, const struct caret__shared *size
                   : caret__huge_map(sizes->seg_size, protection(e), fd);
 
     if (p == MAP_FAILED)
-        return no_space(e, "shared segment");
+        return no_space(e, "shared segment", sizes->seg_size);
     e->base = p;
     e->map_len = sizes->seg_size;
     e->sh = p;
@@ -266,13 +270,13 @@ int caret__file_map(struct caret__engine *e)
     void *p = mmap(NULL, len, PROT_READ, MAP_SHARED | MAP_NORESERVE, caret__fd(&e->data_fd), 0);
 
     if (p == MAP_FAILED)
-        return no_space(e, "data file");
+        return no_space(e, "data file", len);
     e->file_map = e->pg.file = p;
     e->file_map_len = len;
     e->file_pages_mapped = e->pg.max_pages;
     p = mmap(NULL, bits, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
-        return no_space(e, "bits of verified pages");
+        return no_space(e, "bits of verified pages", bits);
     e->pg.verified = p;
     e->pg.redo_saved = e->pg.verified + CARET__BITMAP_WORDS(e->pg.max_pages);
     return CARET_OK;
@@ -296,7 +300,7 @@ int caret__file_keep(struct caret__engine *e)
     if (map_again(e, len, PROT_READ | PROT_WRITE, MAP_PRIVATE))
         e->pg.kept = (uint32_t)(len / CARET__PAGE_SIZE);
     else if (!map_again(e, len, PROT_READ, MAP_SHARED)) /* what was there before may be gone */
-        return no_space(e, "data file");
+        return no_space(e, "data file", len);
     return CARET_OK;
 }
 

@@ -442,6 +442,28 @@ static void address_space_that_is_said_to_be_the_least_suffices(void **state)
     join(child);
 }
 
+static void address_space_for_what_others_made_is_named(void **state)
+{
+    struct fixture *f = *state;
+
+    need_address_space();
+    create(f);
+    pid_t child = fork();
+    if (child == 0) {
+        struct caret__engine other;
+        engine_init(f, &other);
+        allow_address_space(UINT64_C(1) << 20);
+        if (caret__segment_attach(&other, &f->id, f->e.seg_path) != CARET_E_SHM)
+            _exit(1);
+        char least[64];
+        snprintf(least, sizeof least, "shared segment, %llu MiB",
+                 (unsigned long long)(f->e.sh->seg_size >> 20) + 1);
+        _exit(strstr(caret_message(), "(ulimit -v)") != NULL && strstr(caret_message(), least) != NULL ? 0
+                                                                                                       : 2);
+    }
+    join(child);
+}
+
 static void file_size_limit_is_an_error_not_a_signal(void **state)
 {
     struct fixture *f = *state;
@@ -512,6 +534,7 @@ int main(void)
         TEST(the_arena_is_a_quarter_of_the_memory),
         TEST(limited_address_space_gives_smaller_limits),
         TEST(address_space_that_is_said_to_be_the_least_suffices),
+        TEST(address_space_for_what_others_made_is_named),
         TEST(file_size_limit_is_an_error_not_a_signal),
         TEST(sweep_removes_only_own_leftovers),
     };
