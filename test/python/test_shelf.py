@@ -183,6 +183,9 @@ class Dbms(Case):
         with dbm.open(path, "n") as d:
             self.assertEqual(d.keys(), [])
         self.assertEqual(dbm.whichdb(path), "caret.dbm")
+        with open(path, "rb") as f:
+            self.assertRaises(TypeError, dbm.whichdb, f.fileno())
+            self.assertEqual(len(f.read(8)), 8)  # it is neither read nor closed
 
 
 def _protocol(opened, values, text=str):

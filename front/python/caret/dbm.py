@@ -126,12 +126,13 @@ def whichdb(filename: Any) -> Optional[str]:
     """'caret.dbm' for a file of Caret, else what dbm.whichdb() says."""
     import dbm
 
+    path = os.fsdecode(filename)  # a number would be a descriptor, which is the caller's
     try:
-        with _binary(filename) as f:
+        with _binary(path) as f:
             head = f.read(8)
     except (OSError, IsADirectoryError):
         head = b""
-    return "caret.dbm" if b"caret" in head.lower() else dbm.whichdb(os.fsdecode(filename))
+    return "caret.dbm" if b"caret" in head.lower() else dbm.whichdb(path)
 
 
 def _binary(path: Any) -> Any:
