@@ -116,6 +116,24 @@ grep -q 'the file was cut off: 1$' "$dir/out" && grep -q 'something is lost' "$d
 note $? "it is told that the leaf is lost"
 expect 3 "no file is overwritten" salvage "$db" "$dir/good.zwr"
 expect 2 "salvage needs two paths" salvage "$db"
+# empty FIRST-WORD-OF-THE-TEXT COMMAND OPERAND...: one is empty, as of a variable that is not set
+empty()
+{
+    name=$1
+    shift
+    expect 2 "an empty path is a wrong argument of $1" "$@"
+    grep -q "$name needs a path; see" "$dir/err"
+    note $? "which names $name"
+}
+empty SRC salvage '' "$dir/none"
+empty OUT salvage "$dir/none" ''
+empty BACKUP restore '' "$dir/none"
+empty TO restore "$dir/none" ''
+empty TO backup ''
+empty FILE check ''
+empty FILE serve ''
+empty INPUT load "$dir/none" ''
+empty PROGRAM run ''
 
 head -c 40000 "$db" >"$dir/short.caret"
 expect 1 "a file that was cut off is damaged" check "$dir/short.caret"

@@ -6,7 +6,6 @@ local progress = require "tool.lib.progress"
 local transfer = require "caret.transfer"
 
 local function run(o)
-    if o[1] == "" then command.usage("TO needs a path") end
     local _, kind = transfer.resolve(o[1])
     if kind == "folder" then command.fail(o[1] .. " is a folder: name a file in it") end
     local db = command.open(o)

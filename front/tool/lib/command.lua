@@ -214,6 +214,17 @@ local function is_option(text)
     return text:find("^%-[%a-]") ~= nil
 end
 
+-- Operands that are paths.  An empty one, as of a variable that is not set, is a mistake.
+local paths = {BACKUP = true, FILE = true, INPUT = true, OUT = true, PROGRAM = true, SRC = true, TO = true}
+
+local function check_paths(spec, o)
+    local operand
+    for i, text in ipairs(o) do
+        operand = (spec.operands[i] or operand):match "%u+"
+        if text == "" and paths[operand] then command.usage(operand .. " needs a path") end
+    end
+end
+
 local function check_operands(spec, o)
     local least, most = 0, 0
     for _, operand in ipairs(spec.operands or {}) do
@@ -226,6 +237,7 @@ local function check_operands(spec, o)
         command.usage(("'%s' is one argument too many"):format(o[most + 1]))
     end
     if spec.choices and o[1] then check_choice(spec.operands[1]:gsub("%W", ""), o[1], spec.choices) end
+    check_paths(spec, o)
 end
 
 --- Read a command's arguments.
@@ -340,7 +352,6 @@ end
 
 --- The operand FILE is another way to say --db.
 function command.file_operand(o)
-    if o[1] == "" then command.usage("FILE needs a path") end
     if o[1] and o.db then command.usage("one database at a time") end
     o.db = o.db or o[1]
 end
