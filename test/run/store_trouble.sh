@@ -233,6 +233,23 @@ heard
 is 'the snapshot is lost' "the function is not run again"
 say 'return db:snapshot(function() return db:get "^a" end)'
 is '4' "and another snapshot is one"
+say 'for i = 1, 40 do db:set("^big", i, string.rep("x", 500000)) end return "big"'
+is big "20 MB, more than what is between two programs"
+mkfifo "$dir/dumped"
+for how in '' --readonly; do
+    "$caret" dump $how --db "$url" '^big' >"$dir/dumped" 2>"$dir/err" 9>&- 8>&- 7>&- 6>&- &
+    dumper=$!
+    exec 5<"$dir/dumped"
+    read -r _ <&5
+    lose
+    cat <&5 >/dev/null
+    exec 5<&-
+    wait $dumper
+    [ $? = 3 ] && grep -q 'EVICTED: .*the snapshot is lost' "$dir/err"
+    note $? "a dump ${how:+with $how }says so: $(cat "$dir/err")"
+done
+say 'db.node("^big"):kill() return db:get "^a"'
+is 4 "which others do not notice"
 quiet
 
 # ------------------------------------------------------------------ tables

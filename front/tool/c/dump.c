@@ -420,7 +420,9 @@ int caret__dump(struct caret__dump *d)
     w->o = d->out;
     rc = caret_session_open(d->db, &w->s);
     if (rc == CARET_OK)
-        rc = caret_begin(w->s, d->snapshot ? CARET_TXN_SNAPSHOT : 0);
+        rc = caret_begin(w->s, CARET_TXN_SNAPSHOT);
+    if (rc == CARET_E_READONLY) /* of a file that was opened so; a server has snapshots all the same */
+        rc = caret_begin(w->s, 0);
     if (rc == CARET_OK) {
         rc = dump(w);
         caret_rollback(w->s);

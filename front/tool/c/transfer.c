@@ -160,7 +160,6 @@ static int transfer_dump(lua_State *L)
     int fd = (int)lua_tointeger(L, -1);
     d.format = (enum caret__format)field_format(L);
     d.utf8 = !field_flag(L, "bytes");
-    d.snapshot = !field_flag(L, "readonly");
     d.nodes = read_nodes(L, &d.count);
     if (caret__out_init(&out, fd) != 0)
         return failed(L, "no memory");

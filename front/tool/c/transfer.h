@@ -65,8 +65,7 @@ struct caret__dump {
     caret_db *db;
     struct caret__out *out;
     enum caret__format format;
-    int utf8;     /* zwr: printable UTF-8 stays readable */
-    int snapshot; /* 0: a transaction, for what is opened read-only */
+    int utf8; /* zwr: printable UTF-8 stays readable */
     const caret_node_buf *nodes;
     size_t count;    /* of them; 0: all globals */
     uint64_t dumped; /* nodes so far */
