@@ -84,7 +84,7 @@ static int allocate(const struct caret__copy *c, uint64_t pages)
     errno = caret__file_allocate(c->fd, 0, len, len);
     if (errno == 0)
         return CARET_OK;
-    return caret__fail_errno(caret__write_code(errno), "%s: no room for a backup of %llu KiB", c->path,
+    return caret__fail_errno(caret__write_code(errno), "%s: no room for a copy of %llu KiB", c->path,
                              (unsigned long long)len >> 10);
 }
 

@@ -118,7 +118,8 @@ static int create_log(struct caret__engine *e, const struct caret__start *start,
     caret__file_rights(caret__fd(&e->log_fd), start->id.uid, start->id.gid, start->id.mode);
     errno = caret__file_allocate(caret__fd(&e->log_fd), 0, size, size);
     if (errno != 0)
-        return log_failed(e, "allocate");
+        return caret__fail_errno(caret__write_code(errno), "%s: no room for a log of %llu KiB", e->log_path,
+                                 (unsigned long long)size >> 10);
     if (caret__fsync(caret__fd(&e->log_fd)) != 0 || caret__fsync(caret__fd(&e->dir_fd)) != 0)
         return log_failed(e, "sync");
     CARET_FAULT("recover_log_made");

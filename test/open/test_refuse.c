@@ -328,25 +328,40 @@ static void full_shared_memory_leaves_nothing(void **state)
     assert_int_equal(files, 0);
 }
 
-static void full_disk_while_creating_leaves_nothing(void **state)
+/* Open a new database on a disk of so many KiB: the code; false: there is none. */
+static bool open_on_disk(unsigned kib, int *rc, unsigned *files)
 {
     char command[512], name[160];
 
-    (void)state;
     snprintf(name, sizeof name, "%s/small", dir);
     assert_int_equal(mkdir(name, 0700), 0);
-    snprintf(command, sizeof command, "mount -t tmpfs -o size=64k none %s 2>/dev/null", name);
-    if (system(command) != 0) {
+    snprintf(command, sizeof command, "mount -t tmpfs -o size=%uk none %s 2>/dev/null", kib, name);
+    if (system(command) != 0)
+        return false;
+    snprintf(name, sizeof name, "%s/small/db.caret", dir);
+    *rc = open_code(name);
+    snprintf(name, sizeof name, "%s/small", dir);
+    *files = files_in(name);
+    snprintf(command, sizeof command, "umount %s && rmdir %s", name, name);
+    assert_int_equal(system(command), 0);
+    return true;
+}
+
+static void full_disk_while_creating_leaves_nothing(void **state)
+{
+    unsigned files;
+    int rc;
+
+    (void)state;
+    if (!open_on_disk(CARET__PAGE_SIZE / 64, &rc, &files)) {
         print_message("skipped: no tmpfs can be mounted here\n");
         skip();
     }
-    snprintf(name, sizeof name, "%s/small/db.caret", dir);
-    int rc = open_code(name);
-    snprintf(name, sizeof name, "%s/small", dir);
-    unsigned files = files_in(name);
-    snprintf(command, sizeof command, "umount %s", name);
-    assert_int_equal(system(command), 0);
     assert_int_equal(rc, CARET_E_DISKFULL);
+    assert_int_equal(files, 0);
+    assert_true(open_on_disk(CARET__PAGE_SIZE / 4 + 40, &rc, &files)); /* for the file, not for its log */
+    assert_int_equal(rc, CARET_E_DISKFULL);
+    assert_non_null(strstr(caret_message(), "db.caret-log: no room for a log of "));
     assert_int_equal(files, 0);
 }
 
