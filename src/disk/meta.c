@@ -165,7 +165,8 @@ int caret__meta_read(int fd, const char *path, uint64_t file_size, struct caret_
                            "%s: page %u (meta slot): nothing but zeros, where a checkpoint was", path,
                            !best * CARET__META_SPACING / CARET__PAGE_SIZE);
     pair->meta = m[best];
-    pair->reach = v[!best] == SLOT_BAD ? m[!best].lsn : 0;
+    pair->reach = v[!best] == SLOT_BAD ? caret__max64(m[!best].lsn, 1) : 0;
+    pair->older = m[!best].epoch + 1 == m[best].epoch && m[!best].lsn <= m[best].lsn;
     return check(&pair->meta, path, file_size);
 }
 

@@ -48,7 +48,9 @@ struct caret__meta {
 /* What the two slots say together. */
 struct caret__meta_pair {
     struct caret__meta meta; /* the newest good one */
-    uint64_t reach; /* a damaged slot claims to be as new as this LSN: the log must reach it; 0 = none */
+    /* a damaged slot claims to be as new as this LSN: the log must reach it; 0 = none is damaged */
+    uint64_t reach;
+    bool older; /* what can be read of the damaged one is of the checkpoint before */
 };
 
 /* Read and check both slots.  FOREIGN, VERSION, CORRUPT, IO. */

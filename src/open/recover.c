@@ -126,8 +126,23 @@ static int create_log(struct caret__engine *e, const struct caret__start *start,
     return CARET_OK;
 }
 
-static int open_log(struct caret__engine *e, const struct caret__meta *m)
+static int log_missing(const struct caret__engine *e, const struct caret__meta_pair *pair)
 {
+    if (pair->reach != 0)
+        return caret__fail(
+            CARET_E_CORRUPT,
+            "%s: page 0 or %u (meta slots): one is damaged, and there is no log %s, without which the "
+            "other one is not enough",
+            e->path, CARET__META_SPACING / CARET__PAGE_SIZE, e->log_path);
+    return caret__fail(CARET_E_CORRUPT,
+                       "%s: was not closed cleanly and its log %s is missing: "
+                       "commits since the last checkpoint are in it",
+                       e->path, e->log_path);
+}
+
+static int open_log(struct caret__engine *e, const struct caret__meta_pair *pair)
+{
+    const struct caret__meta *m = &pair->meta;
     struct stat st;
 
     int access = e->readonly ? O_RDONLY : O_RDWR;
@@ -137,10 +152,7 @@ static int open_log(struct caret__engine *e, const struct caret__meta *m)
     bool open = caret__fd_set(&e->log_fd,
                               caret__open_high(e->log_path, access | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0));
     if (!open && errno == ENOENT)
-        return caret__fail(CARET_E_CORRUPT,
-                           "%s: was not closed cleanly and its log %s is missing: "
-                           "commits since the last checkpoint are in it",
-                           e->path, e->log_path);
+        return log_missing(e, pair);
     if (!open || fstat(caret__fd(&e->log_fd), &st) != 0)
         return caret__fail_errno(CARET_E_OPEN, "%s: was not closed cleanly, and its log cannot be opened",
                                  e->log_path);
@@ -190,7 +202,7 @@ static int prepare_log(struct caret__engine *e, struct caret__start *start)
     struct caret__meta *m = &start->pair.meta;
 
     if ((m->flags & CARET__META_CLEAN) == 0)
-        return open_log(e, m);
+        return open_log(e, &start->pair);
     m->log_base = caret__align_down(m->lsn, 4096);
     remove_log(e); /* it belongs to a database that was closed cleanly */
     m->log_size =
@@ -532,10 +544,33 @@ static int take_over(struct caret__engine *e, const struct caret__start *start, 
     return CARET_OK;
 }
 
-/* Closed cleanly, there is no log that could make up for a damaged slot. */
-static int check_clean(const struct caret__engine *e, const struct caret__start *start, bool clean)
+/* Since it was closed so?  Then the lock file names a segment, or a record lies where the log of a session begins. */
+static bool session_began(struct caret__engine *e, const struct caret__start *start)
 {
-    if (!clean || start->pair.reach <= start->pair.meta.lsn)
+    struct caret__lockrec rec;
+    uint64_t first = 0;
+
+    if (caret__lockrec_read(e, &rec) == CARET_OK && memcmp(rec.uuid, start->id.uuid, sizeof rec.uuid) == 0)
+        return true;
+    int fd = caret__open_high(e->log_path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
+    if (fd < 0)
+        return errno != ENOENT;
+    ssize_t n = pread(fd, &first, sizeof first, (off_t)(start->pair.meta.lsn % 4096)); /* see prepare_log() */
+    close(fd);
+    return n < 0 || first != 0;
+}
+
+/*
+ * Closed cleanly, there is no log that could make up for a damaged slot.  One of a session that began after that says
+ * no later LSN, and has all its commits in its log; but if nothing has begun, it was torn when that should.
+ */
+static int check_clean(struct caret__engine *e, const struct caret__start *start, bool clean)
+{
+    const struct caret__meta_pair *pair = &start->pair;
+
+    if (!clean || pair->reach == 0 || pair->older)
+        return CARET_OK;
+    if (pair->reach <= pair->meta.lsn && !session_began(e, start))
         return CARET_OK;
     return caret__fail(CARET_E_CORRUPT, "%s: page 0 or %u (meta slots): the newest one is damaged", e->path,
                        CARET__META_SPACING / CARET__PAGE_SIZE);
@@ -545,14 +580,14 @@ int caret__recover(struct caret__engine *e, struct caret__start *start)
 {
     CARET__HELD(&e->lock_fd);
     bool clean = (start->pair.meta.flags & CARET__META_CLEAN) != 0;
-    struct rescue *r = calloc(1, sizeof *r);
-    int rc;
+    int rc = check_clean(e, start, clean);
 
+    if (rc != CARET_OK)
+        return rc; /* with the log, which salvage may want */
+    struct rescue *r = calloc(1, sizeof *r);
     if (r == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory to recover it", e->path);
-    rc = check_clean(e, start, clean);
-    if (rc == CARET_OK)
-        rc = settle_meta(e, start, clean);
+    rc = settle_meta(e, start, clean);
     if (rc == CARET_OK)
         rc = caret__lockrec_reserve(e);
     if (rc == CARET_OK)
@@ -604,7 +639,7 @@ int caret__recover_private(struct caret__engine *e, struct caret__start *start)
     int rc = check_clean(e, start, clean);
 
     if (rc == CARET_OK && !clean)
-        rc = open_log(e, m);
+        rc = open_log(e, &start->pair);
     if (rc == CARET_OK && !clean)
         rc = caret__log_tail(e, start, &reach);
     if (rc == CARET_OK)

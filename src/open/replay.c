@@ -558,9 +558,11 @@ int caret__replay(struct caret__engine *e, uint64_t reach, bool part)
     memcpy(&seed, caret__ring_at(e, r.begin - 8), 8);
     rc = scan(&r, seed);
     if (rc == CARET_OK && r.end < reach)
-        rc = caret__fail(CARET_E_CORRUPT,
-                         "%s: the log is damaged: it ends at LSN %llu, commits exist up to %llu", e->path,
-                         (unsigned long long)r.end, (unsigned long long)reach);
+        rc = caret__fail(
+            CARET_E_CORRUPT,
+            "%s: the log is damaged, or what tells how far it goes (a meta slot, shared memory): it "
+            "ends at LSN %llu, not at %llu or after it",
+            e->path, (unsigned long long)r.end, (unsigned long long)reach);
     if (rc == CARET_OK && part)
         rc = caret__checkpoint_as(e, true, false);
     CARET_FAULT("replay_parted");

@@ -188,6 +188,53 @@ static void damaged_newest_slot_without_log_is_an_error(void **state)
     OK(caret_close(db));
     write_file(path, "tear", 4, newest_meta(&m) + 200);
     assert_int_equal(open_code(path), CARET_E_CORRUPT);
+    assert_non_null(
+        strstr(caret_message(), "(meta slots): one is damaged")); /* and no word of how it was closed */
+    assert_null(strstr(caret_message(), "cleanly"));
+}
+
+/* 100 nodes, killed; or killed after a sync, and of the lock file and the shared memory nothing is left: a reboot. */
+static void killed_session(bool reboot)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        caret_db *db = open_db();
+        put(db, 0, 100, 40);
+        if (reboot)
+            OK(caret_sync(db));
+        kill(getpid(), SIGKILL);
+    }
+    waitpid(pid, NULL, 0);
+    if (reboot) {
+        unlink(lock_path);
+        remove_shared_memory();
+    }
+}
+
+/* The first slot of a session says the LSN at which the last one was closed, and has all commits in its log. */
+static void damaged_first_slot_of_a_session_is_no_silent_loss(void **state)
+{
+    static const uint8_t zeros[100];
+    struct caret__meta m;
+
+    (void)state;
+    for (unsigned i = 0; i < 8; i++) {
+        if ((i & 2) != 0) /* it is not the first session */
+            OK(caret_close(open_db()));
+        killed_session((i & 4) != 0);
+        off_t newest = newest_meta(&m);
+        assert_int_equal(m.flags & CARET__META_CLEAN, 0);
+        write_file(path, zeros, (i & 1) != 0 ? sizeof zeros : 1, newest);
+        assert_int_equal(open_code(path), CARET_E_CORRUPT);
+        assert_non_null(strstr(caret_message(), "(meta slots): the newest one is damaged"));
+        write_file(path, &m, sizeof m, newest); /* all is there, as nothing was given up */
+        caret_db *db = open_db();
+        assert_int_equal(count(db, 0, 40), 100);
+        check(db);
+        OK(caret_close(db));
+        unlink(path);
+    }
 }
 
 /* The states of a database that has had one session at most. */
@@ -398,6 +445,7 @@ int main(void)
         TEST(damaged_bitmap_names_its_page),
         TEST(torn_meta_slot_falls_back_if_the_log_reaches),
         TEST(damaged_newest_slot_without_log_is_an_error),
+        TEST(damaged_first_slot_of_a_session_is_no_silent_loss),
         TEST(zeros_are_no_slot_that_was_never_written),
         TEST(missing_or_short_log_is_an_error),
         TEST(damaged_log_is_no_silent_loss),
