@@ -1291,7 +1291,7 @@ CARET_API int caret_zwr2str(const char *in, size_t n, int utf8, char *buf, size_
 #define CARET_SHOWN_SIZE 1200
 CARET_API int caret_shown(const void *in, size_t n, size_t most, char quote, char *buf, size_t cap);
 
-/* Node from ZWR text, ^oaks(1,"shadow").  SYNTAX and what caret_node_child says. */
+/* Node from ZWR text, ^oaks(1,"shadow").  SYNTAX, NAME, and what caret_node_child says. */
 CARET_API int caret_node_parse(caret_node *n, size_t bytes, const char *text, size_t len, int utf8);
 
 struct caret_node {
