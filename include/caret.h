@@ -663,7 +663,8 @@ CARET_API int caret_node_path(caret_node *n, size_t bytes, const char *name, con
  * and inside a transaction CARET_RESTART, which must be passed on to whoever
  * began it.  Writers also: READONLY, SHM, DISKFULL, IO_FAILED, TXN_TOO_BIG, and LIMIT of long values, if others
  * have been writing as many as they can at once for ten seconds.  The first call in a forked child also says what
- * caret_open() does, as LIMIT; of a database on a server LIMIT, UNKNOWN and INTERRUPTED may come, too.
+ * caret_open() does, as LIMIT; of a database on a server LIMIT, UNKNOWN and INTERRUPTED may come, too, and OPEN if its
+ * role has no right to the tables.
  */
 
 /* The value of n.  CARET_NONE if it has none.  `value` points to memory of the

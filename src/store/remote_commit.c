@@ -143,8 +143,10 @@ static int list_make(struct list *l, struct caret__txn *t)
 
 static int too_big(const struct caret__remote *r, size_t bytes)
 {
-    return caret__fail(CARET_E_TXN_TOO_BIG, "%s: a transaction of %zu bytes; %zu are the limit of %s",
-                       r->db->shown, bytes, r->db->txn_most, r->db->server);
+    return caret__fail(
+        CARET_E_TXN_TOO_BIG,
+        "%s: %zu bytes of changes in one transaction; %zu are the limit here: make several of it",
+        r->db->shown, bytes, r->db->txn_most);
 }
 
 static unsigned flags_of(int flags)

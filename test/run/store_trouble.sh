@@ -284,6 +284,7 @@ say 'db:set("^v", string.rep("x", 2^24 + 1))'
 is VALUE2BIG "and one byte more"
 say 'db:tp(function() for i = 1, 5 do db:set("^w", i, string.rep("x", 2^24)) end end)'
 is TXN_TOO_BIG "80 MiB in a transaction"
+is '67108864 are the limit here: make several of it' "which is told as a limit of ours, with what helps"
 say 'db:tp(function() for i = 1, 3 do db:set("^w", i, string.rep("x", 2^24)) end end) return db.node("^w"):count(), #db:get("^w", 3)'
 is "3 16777216" "and 48"
 say 'db.node("^w"):kill() db.node("^v"):kill() return db:get "^a"'
