@@ -49,6 +49,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "copy/salvage_log.h"
@@ -698,12 +699,44 @@ static int open_file(struct salvage *s)
     return s->is != NULL && s->stamp != NULL && s->value != NULL ? CARET_OK : no_memory(s);
 }
 
+static bool is_clean(const struct caret__meta *m)
+{
+    return (m->flags & CARET__META_CLEAN) != 0;
+}
+
+/*
+ * The checkpoint that the log goes on from.  The first one of a session has the tree and the LSN of the closing before
+ * it, and a log that begins there: where its slot is damaged, and that of the closing is whole, it is known all the
+ * same.  If the session never came to be, no record is there that continues its chain.
+ */
+static bool log_from(const struct salvage *s, struct caret__meta *m)
+{
+    const struct caret__meta *newest = newest_meta(s);
+
+    if (s->root_meta != NULL && !is_clean(s->root_meta)) {
+        *m = *s->root_meta;
+        return true;
+    }
+    uint64_t size = caret__salvage_log_size(s->path);
+    if (newest == NULL || !is_clean(newest) || !s->damaged_meta || s->epoch - newest->epoch > 1 || size == 0)
+        return false;
+    *m = *newest;
+    m->flags &= ~CARET__META_CLEAN;
+    m->generation++;
+    m->chain_seed = caret__chain_start(m->generation);
+    m->log_base = caret__align_down(m->lsn, 4096);
+    m->log_size = size;
+    return true;
+}
+
 /* The log counts if the checkpoint is known that it goes on from. */
 static int read_log(struct salvage *s)
 {
-    if (s->root_meta == NULL || (s->root_meta->flags & CARET__META_CLEAN) != 0)
+    struct caret__meta from;
+
+    if (!log_from(s, &from))
         return CARET_OK;
-    int rc = caret__salvage_log_read(&s->log, s->path, s->fd, s->root_meta, s->report, s->cap);
+    int rc = caret__salvage_log_read(&s->log, s->path, s->fd, &from, s->report, s->cap);
     s->counts->logged = s->log.changes;
     return rc;
 }

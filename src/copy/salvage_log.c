@@ -17,6 +17,7 @@
 #include "copy/salvage_log.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +172,17 @@ static int open_and_read(struct caret__salvage_log *l, struct caret__engine *e, 
         rc = read_all(l, e, m, report, cap);
     caret__fd_close(&e->log_fd);
     return rc;
+}
+
+uint64_t caret__salvage_log_size(const char *path)
+{
+    char name[PATH_MAX];
+    struct stat st;
+
+    if (snprintf(name, sizeof name, "%s-log", path) >= (int)sizeof name || stat(name, &st) != 0 ||
+        (uint64_t)st.st_size < sizeof(struct caret__lockrec) + CARET__LOG_LEAST)
+        return 0;
+    return (uint64_t)st.st_size - sizeof(struct caret__lockrec);
 }
 
 int caret__salvage_log_read(struct caret__salvage_log *l, const char *path, int fd,

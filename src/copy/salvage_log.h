@@ -15,6 +15,9 @@ struct caret__salvage_log {
     bool lost; /* something that was committed is missing, or that can't be known */
 };
 
+/* How long is the log of the data file `path` by its file?  0: there is none. */
+uint64_t caret__salvage_log_size(const char *path);
+
 /* Read the log of the data file `path` (open as fd) after the checkpoint of a meta slot, as far as its chain
  * holds, and what only the memory of killed users has.  What is lost is noted in l->lost and in the report.
  * NOMEM.  To be destroyed, whatever is returned. */

@@ -557,6 +557,44 @@ static void zeros_are_no_slot_that_was_never_written(void **state)
     forget_history();
 }
 
+/* Its commits are all in the log, or in the memory of the killed, and the slot of the closing before tells where. */
+static void commits_beside_a_damaged_first_slot_come_back(void **state)
+{
+    caret_salvaged counts = {.size = sizeof counts};
+    uint8_t rubble[sizeof(struct caret__meta)];
+    int rc;
+
+    (void)state;
+    memset(rubble, 0xa5, sizeof rubble);
+    snprintf(out_name, sizeof out_name, "%s/out.zwr", dir);
+    for (unsigned i = 0; i < 6; i++) {
+        caret_db *db = open_db();
+        if (i / 3 == 1) /* it is not the first session, and has changed what it found */
+            put(db, 50, 150, 10);
+        OK(caret_close(db));
+        kill_and_wait(child_with(0, 100, 40));
+        size_t expected = i / 3 == 1 ? 150 : 100;
+        struct lines before = salvaged(path, 0, &rc, &counts);
+        OK(rc);
+        assert_int_equal(before.n, expected);
+        load_image();
+        int fd = open(path, O_WRONLY);
+        off_t at = newest_slot() * CARET__META_SPACING;
+        size_t n = i % 3 == 0 ? 1 : i % 3 == 1 ? 100 : sizeof rubble;
+        assert_int_equal(pwrite(fd, rubble, n, at + (off_t)(sizeof rubble - n)), n);
+        close(fd);
+        struct lines found = salvaged(path, 0, &rc, &counts);
+        assert_int_equal(rc, CARET_E_CORRUPT); /* a slot is damaged */
+        assert_int_equal(found.n, expected);
+        for (size_t k = 0; k < found.n; k++)
+            assert_string_equal(found.list[k], before.list[k]);
+        drop(&before);
+        drop(&found);
+        forget_history();
+        unlink(path);
+    }
+}
+
 static void what_is_no_database_gives_no_file(void **state)
 {
     caret_salvaged counts = {.size = sizeof counts};
@@ -588,6 +626,7 @@ int main(void)
         TEST(changes_in_the_log_are_salvaged),
         TEST(commits_in_the_memory_of_the_dead_are_salvaged),
         TEST(zeros_are_no_slot_that_was_never_written),
+        TEST(commits_beside_a_damaged_first_slot_come_back),
         TEST(what_is_no_database_gives_no_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
