@@ -133,8 +133,11 @@ void caret__observe_end(struct caret__engine *e);
 /* ---- open/replay.c -------------------------------------------------------------- */
 
 /* Apply the log's records from where the segment is (log_head == meta lsn) to the end of the chain. CORRUPT
- * when the chain ends before `reach`.  part: a checkpoint of the tree as it is comes first, once the chain
- * was seen. */
-int caret__replay(struct caret__engine *e, uint64_t reach, bool part);
+ * when the chain ends before `reach`.  part: a checkpoint of the tree as it is comes first, after the chain
+ * was seen.  damaged: the other meta slot is, so CORRUPT, too, when a later session goes on where the chain ends. */
+int caret__replay(struct caret__engine *e, uint64_t reach, bool part, bool damaged);
+
+/* CORRUPT, with that text. */
+int caret__newest_damaged(const struct caret__engine *e);
 
 #endif

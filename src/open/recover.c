@@ -336,11 +336,13 @@ static int find_old(struct caret__engine *e, struct rescue *r, const struct care
             "%s: the shared memory of its last users, %s, can't be read by this build (or is damaged), "
             "and may hold commits; open with the build that made it, or remove it",
             e->path, rec.seg_path);
-    if (rc == CARET_OK && r->old.sh->generation != start->pair.meta.generation) {
-        caret__segment_close(&r->old);
-        return CARET_NONE;
-    }
-    return rc;
+    uint32_t generation = rc == CARET_OK ? r->old.sh->generation : 0;
+    if (rc != CARET_OK || generation == start->pair.meta.generation)
+        return rc;
+    caret__segment_close(&r->old);
+    bool later = generation > start->pair.meta.generation && start->pair.reach != 0;
+    return later ? caret__newest_damaged(e)
+                 : CARET_NONE; /* with both slots whole, a backup was copied over it */
 }
 
 /* All that the old segment was needed for is in the log, on the disk: its memory may be scarce. */
@@ -523,7 +525,7 @@ static int take_over(struct caret__engine *e, const struct caret__start *start, 
     if (rc == CARET_OK)
         rc = caret__slot_take(e, caret__reap);
     if (rc == CARET_OK && (start->pair.meta.flags & CARET__META_CLEAN) == 0)
-        rc = caret__replay(e, reach, r->head == 0);
+        rc = caret__replay(e, reach, r->head == 0, start->pair.reach != 0);
     CARET_FAULT("recover_replayed");
     if (rc == CARET_OK && !caret__in_memory(e))
         rc = caret__lockrec_make(e, start->id.uuid, &rec);
@@ -572,8 +574,7 @@ static int check_clean(struct caret__engine *e, const struct caret__start *start
         return CARET_OK;
     if (pair->reach <= pair->meta.lsn && !session_began(e, start))
         return CARET_OK;
-    return caret__fail(CARET_E_CORRUPT, "%s: page 0 or %u (meta slots): the newest one is damaged", e->path,
-                       CARET__META_SPACING / CARET__PAGE_SIZE);
+    return caret__newest_damaged(e);
 }
 
 int caret__recover(struct caret__engine *e, struct caret__start *start)
@@ -654,7 +655,7 @@ int caret__recover_private(struct caret__engine *e, struct caret__start *start)
     if (rc == CARET_OK && !clean) {
         rc = caret__file_keep(e);
         if (rc == CARET_OK)
-            rc = caret__replay(e, reach, false);
+            rc = caret__replay(e, reach, false, start->pair.reach != 0);
         caret__file_kept(e);
         if (e->log_durable != 0 && e->log_durable < atomic_load(&e->sh->log_durable))
             atomic_store(&e->sh->log_durable, e->log_durable); /* nothing was written here */

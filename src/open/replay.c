@@ -534,7 +534,26 @@ static int apply_all(struct replay *r)
     return rc;
 }
 
-int caret__replay(struct caret__engine *e, uint64_t reach, bool part)
+int caret__newest_damaged(const struct caret__engine *e)
+{
+    return caret__fail(CARET_E_CORRUPT, "%s: page 0 or %u (meta slots): the newest one is damaged", e->path,
+                       CARET__META_SPACING / CARET__PAGE_SIZE);
+}
+
+/*
+ * Does the log go on with a record of the next generation, in place of its end?  Then a session has begun after the
+ * checkpoint that is recovered, its slot was the newest one, and is damaged: its commits are not to be left out.
+ */
+static int no_later_session(struct replay *r)
+{
+    const uint8_t *rec;
+    uint32_t size = 0;
+    int rc = record_at(r, r->end, caret__chain_start(r->e->sh->generation + 1), &rec, &size);
+
+    return rc == CARET_OK && size != 0 ? caret__newest_damaged(r->e) : rc;
+}
+
+int caret__replay(struct caret__engine *e, uint64_t reach, bool part, bool damaged)
 {
     struct caret__shared *sh = e->sh;
     struct replay r = {.e = e,
@@ -563,6 +582,8 @@ int caret__replay(struct caret__engine *e, uint64_t reach, bool part)
             "%s: the log is damaged, or what tells how far it goes (a meta slot, shared memory): it "
             "ends at LSN %llu, not at %llu or after it",
             e->path, (unsigned long long)r.end, (unsigned long long)reach);
+    if (rc == CARET_OK && damaged)
+        rc = no_later_session(&r);
     if (rc == CARET_OK && part)
         rc = caret__checkpoint_as(e, true, false);
     CARET_FAULT("replay_parted");

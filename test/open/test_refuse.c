@@ -219,9 +219,11 @@ static void damaged_first_slot_of_a_session_is_no_silent_loss(void **state)
     struct caret__meta m;
 
     (void)state;
-    for (unsigned i = 0; i < 8; i++) {
+    for (unsigned i = 0; i < 16; i++) {
         if ((i & 2) != 0) /* it is not the first session */
             OK(caret_close(open_db()));
+        if ((i & 8) != 0) /* the one before was killed, too */
+            killed_session((i & 4) != 0);
         killed_session((i & 4) != 0);
         off_t newest = newest_meta(&m);
         assert_int_equal(m.flags & CARET__META_CLEAN, 0);
