@@ -53,6 +53,7 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "copy/salvage_log.h"
+#include "disk/logfile.h"
 #include "disk/record.h"
 #include "open/open.h"
 #include "page/check.h"
@@ -724,7 +725,7 @@ static bool log_from(const struct salvage *s, struct caret__meta *m)
     m->flags &= ~CARET__META_CLEAN;
     m->generation++;
     m->chain_seed = caret__chain_start(m->generation);
-    m->log_base = caret__align_down(m->lsn, 4096);
+    m->log_base = caret__log_begins(m->lsn);
     m->log_size = size;
     return true;
 }

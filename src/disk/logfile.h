@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "shm/layout.h"
 
 /* The log file, and where in it an LSN lies. */
@@ -17,6 +18,12 @@ struct caret__logfile {
     const uint8_t *tail; /* bytes from tail_from on that count instead of the file's; reading only */
     uint64_t tail_from, tail_len;
 };
+
+/* The base of the log of a session that begins after a clean closing at that LSN. */
+static inline uint64_t caret__log_begins(uint64_t lsn)
+{
+    return caret__align_down(lsn, 4096);
+}
 
 /* Bytes of the log file at an LSN, around its end; at most `size` of them. */
 int caret__log_read(const struct caret__logfile *f, uint64_t lsn, void *buf, size_t len);

@@ -170,6 +170,12 @@ int caret__meta_read(int fd, const char *path, uint64_t file_size, struct caret_
     return check(&pair->meta, path, file_size);
 }
 
+int caret__meta_newest_damaged(const char *path)
+{
+    return caret__fail(CARET_E_CORRUPT, "%s: page 0 or %u (meta slots): the newest one is damaged", path,
+                       CARET__META_SPACING / CARET__PAGE_SIZE);
+}
+
 bool caret__meta_slot(int fd, unsigned slot, struct caret__meta *m)
 {
     enum verdict v;

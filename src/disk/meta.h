@@ -59,6 +59,9 @@ int caret__meta_read(int fd, const char *path, uint64_t file_size, struct caret_
 /* Where a slot has its epoch, with the generation of the log after it: 8 bytes that every checkpoint changes. */
 #define CARET__META_WORD 40u
 
+/* CORRUPT: the newest slot is damaged, and the other one is not enough. */
+int caret__meta_newest_damaged(const char *path);
+
 /* Write a slot (crc is filled in); the caller syncs.  CARET_OK, or IO / DISKFULL with a message. */
 int caret__meta_write(int fd, const char *path, struct caret__meta *m);
 

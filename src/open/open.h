@@ -137,7 +137,4 @@ void caret__observe_end(struct caret__engine *e);
  * was seen.  damaged: the other meta slot is, so CORRUPT, too, when a later session goes on where the chain ends. */
 int caret__replay(struct caret__engine *e, uint64_t reach, bool part, bool damaged);
 
-/* CORRUPT, with that text. */
-int caret__newest_damaged(const struct caret__engine *e);
-
 #endif

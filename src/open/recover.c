@@ -203,7 +203,7 @@ static int prepare_log(struct caret__engine *e, struct caret__start *start)
 
     if ((m->flags & CARET__META_CLEAN) == 0)
         return open_log(e, &start->pair);
-    m->log_base = caret__align_down(m->lsn, 4096);
+    m->log_base = caret__log_begins(m->lsn);
     remove_log(e); /* it belongs to a database that was closed cleanly */
     m->log_size =
         e->options.log_size != 0 ? caret__align_up(e->options.log_size, 65536) : default_log_size(e);
@@ -341,7 +341,7 @@ static int find_old(struct caret__engine *e, struct rescue *r, const struct care
         return rc;
     caret__segment_close(&r->old);
     bool later = generation > start->pair.meta.generation && start->pair.reach != 0;
-    return later ? caret__newest_damaged(e)
+    return later ? caret__meta_newest_damaged(e->path)
                  : CARET_NONE; /* with both slots whole, a backup was copied over it */
 }
 
@@ -550,14 +550,14 @@ static int take_over(struct caret__engine *e, const struct caret__start *start, 
 static bool session_began(struct caret__engine *e, const struct caret__start *start)
 {
     struct caret__lockrec rec;
-    uint64_t first = 0;
+    uint64_t lsn = start->pair.meta.lsn, first = 0;
 
     if (caret__lockrec_read(e, &rec) == CARET_OK && memcmp(rec.uuid, start->id.uuid, sizeof rec.uuid) == 0)
         return true;
     int fd = caret__open_high(e->log_path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
     if (fd < 0)
         return errno != ENOENT;
-    ssize_t n = pread(fd, &first, sizeof first, (off_t)(start->pair.meta.lsn % 4096)); /* see prepare_log() */
+    ssize_t n = pread(fd, &first, sizeof first, (off_t)(lsn - caret__log_begins(lsn)));
     close(fd);
     return n < 0 || first != 0;
 }
@@ -574,7 +574,7 @@ static int check_clean(struct caret__engine *e, const struct caret__start *start
         return CARET_OK;
     if (pair->reach <= pair->meta.lsn && !session_began(e, start))
         return CARET_OK;
-    return caret__newest_damaged(e);
+    return caret__meta_newest_damaged(e->path);
 }
 
 int caret__recover(struct caret__engine *e, struct caret__start *start)

@@ -534,12 +534,6 @@ static int apply_all(struct replay *r)
     return rc;
 }
 
-int caret__newest_damaged(const struct caret__engine *e)
-{
-    return caret__fail(CARET_E_CORRUPT, "%s: page 0 or %u (meta slots): the newest one is damaged", e->path,
-                       CARET__META_SPACING / CARET__PAGE_SIZE);
-}
-
 /*
  * Does the log go on with a record of the next generation, in place of its end?  Then a session has begun after the
  * checkpoint that is recovered, its slot was the newest one, and is damaged: its commits are not to be left out.
@@ -550,7 +544,7 @@ static int no_later_session(struct replay *r)
     uint32_t size = 0;
     int rc = record_at(r, r->end, caret__chain_start(r->e->sh->generation + 1), &rec, &size);
 
-    return rc == CARET_OK && size != 0 ? caret__newest_damaged(r->e) : rc;
+    return rc == CARET_OK && size != 0 ? caret__meta_newest_damaged(r->e->path) : rc;
 }
 
 int caret__replay(struct caret__engine *e, uint64_t reach, bool part, bool damaged)
